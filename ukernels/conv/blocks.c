@@ -57,18 +57,23 @@ double uk_conv_copy_cycles(const struct conv_plan *plan) {
     return cycles;
 }
 
+/* Cycles of moving so many elements once from the cache that holds them, or from memory. */
+static double stream_cycles(const struct uk_machine *m, double elements) {
+    const double bytes = elements * sizeof(float);
+
+    return bytes / (bytes <= (double)m->cache[UK_L2].size    ? m->cache[UK_L2].bytes
+                    : bytes <= (double)m->cache[UK_LLC].size ? m->cache[UK_LLC].bytes
+                                                             : m->uncore.bytes);
+}
+
 double uk_conv_stream_cycles(const struct conv_plan *plan) {
-    const struct uk_machine *m = plan->type->machine;
-    const int64_t elements[] = {plan->x_elements, plan->y_elements};
-    double cycles = 0;
+    return stream_cycles(plan->type->machine, (double)plan->x_elements) +
+           stream_cycles(plan->type->machine, (double)plan->y_elements);
+}
 
-    for (int i = 0; i < 2; i++) {
-        const double bytes = (double)elements[i] * sizeof(float);
-        const double rate = bytes <= (double)m->cache[UK_L2].size    ? m->cache[UK_L2].bytes
-                            : bytes <= (double)m->cache[UK_LLC].size ? m->cache[UK_LLC].bytes
-                                                                     : m->uncore.bytes;
+double uk_conv_pack_cycles(const struct conv_plan *plan) {
+    const double elements = (double)conv_terms(&plan->shape) * (double)plan->shape.o;
 
-        cycles += bytes / rate;
-    }
-    return cycles;
+    return moved_cycles(plan->type, elements, plan->shape.is_oihw) +
+           2 * stream_cycles(plan->type->machine, elements);
 }

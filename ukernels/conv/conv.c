@@ -128,7 +128,7 @@ static enum uk_status check_output(const struct conv_plan *plan, const struct co
 
 /* Runs with a workspace that suffices. */
 static enum uk_status run_in(const struct conv_plan *plan, struct conv_operands *o, char *workspace) {
-    if (plan->path == &uk_conv_none) {
+    if (plan->path == &uk_conv_none || plan->reads_weights || plan->panel_bytes) {
         uk_conv_run(plan, o, workspace);
         return UK_OK;
     }
@@ -203,7 +203,7 @@ enum uk_status uk_sconv2d_run(const struct uk_conv2d_plan *callers, const float 
         without_terms.path = &uk_conv_none;
         without_terms.copies = CONV_IN_PLACE;
         without_terms.stores = false;
-        without_terms.workspace = 0;
+        without_terms.panel_bytes = without_terms.workspace = 0;
         plan = &without_terms;
     }
     const double begin = uk_gemm_is_verbose ? uk_microseconds() : 0;

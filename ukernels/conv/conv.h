@@ -94,15 +94,17 @@ struct conv_plan {
     enum gemm_form form; /* of the kernel, if it computes tiles of pixels by channels */
     enum conv_packing packing;
     enum conv_copy copies;
-    bool stores;                 /* sums are made in a buffer, and then stored to Y transposed */
-    int width;                   /* output channels of a panel; of a whole one, if the last has fewer */
-    int64_t tile;                /* pixels of a tile */
+    bool reads_weights; /* panels are read from the caller's weights, which are neither packed nor to be */
+    bool stores;        /* sums are made in a buffer, and then stored to Y transposed */
+    int width;          /* output channels of a panel; of a whole one, if the last has fewer */
+    int64_t tile;       /* pixels of a tile */
     int64_t box_r, box_s, box_c; /* rows, columns and channels of the window that a tile adds up at a time */
     int64_t block;               /* rows of a block, by uk_conv_set_block */
     /* Set by plan.c: */
     int64_t row_tasks, panel_tasks; /* the grid that threads share */
     size_t copy_bytes, sums_bytes;  /* of each task */
-    size_t packed_bytes;            /* of packed weights, with the stamp */
+    size_t panel_bytes;  /* of each task, to pack a panel in when it is used; 0: weights are not packed so */
+    size_t packed_bytes; /* of packed weights, with the stamp */
     size_t workspace;
 };
 _Static_assert(sizeof(struct conv_plan) <= sizeof(struct uk_conv2d_plan) &&
@@ -117,6 +119,11 @@ static inline int64_t conv_group_panels(const struct conv_plan *plan) {
 static inline int64_t conv_panels(const struct conv_plan *plan) {
     return plan->packing == CONV_WINDOWS ? uk_ceil_div(plan->shape.o, plan->width)
                                          : plan->shape.groups * conv_group_panels(plan);
+}
+
+/* Elements from a term of a panel to the next. */
+static inline int64_t conv_weight_step(const struct conv_plan *plan) {
+    return plan->reads_weights ? plan->shape.o : plan->width;
 }
 
 /* Columns of a row of a copy, whose first is the one `left` in front of the image. */
@@ -141,7 +148,7 @@ struct conv_epilogue {
 /* The operands of a run. */
 struct conv_operands {
     const float *x;
-    const float *weights; /* packed, without their stamp */
+    const float *weights; /* packed, without their stamp; or as the caller's */
     bool is_finite;       /* all weights are */
     float *y;
     const struct conv_epilogue *epilogue; /* NULL: none */
@@ -220,6 +227,8 @@ enum uk_status uk_conv_plan(const struct uk_conv2d *shape, const struct uk_conv2
 void uk_conv_set_block(struct conv_plan *plan, bool is_whole);
 /* Cycles of copying what the plan copies, and of storing its transposed sums. */
 double uk_conv_copy_cycles(const struct conv_plan *plan);
+/* Cycles of packing the weights. */
+double uk_conv_pack_cycles(const struct conv_plan *plan);
 /* Cycles of moving X and Y once from the cache that holds them, or from memory. */
 double uk_conv_stream_cycles(const struct conv_plan *plan);
 /* Bytes of a x b x c floats, in whole cache lines; SIZE_MAX if they are not addressable. */
@@ -253,6 +262,10 @@ enum { CONV_STAMP = 64 };
 /* Bytes of packed weights with their stamp; SIZE_MAX: more than addresses reach. */
 size_t uk_conv_packed_bytes(const struct conv_plan *plan);
 void uk_conv_pack(const struct conv_plan *plan, const float *weights, float *packed);
+/* Elements of a panel's packed weights; packs those of one, of the packing CONV_PANELS. Rows of the window,
+ * its columns and channels are one dimension of the weights as stored, or channels alone are. */
+int64_t uk_conv_panel_elements(const struct conv_plan *plan);
+void uk_conv_pack_panel(const struct conv_plan *plan, const float *weights, int64_t panel, float *to);
 /* True if the plan's weights were packed there; sets *is_finite. */
 bool uk_conv_is_packed(const struct conv_plan *plan, const float *packed, bool *is_finite);
 /* The weights of a panel. */

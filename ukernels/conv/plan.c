@@ -60,10 +60,18 @@ static void set_workspace(struct conv_plan *plan) {
             uk_conv_whole_lines(uk_conv_copied_rows(plan, plan->block), conv_copied_columns(plan), v->c);
     if (plan->stores)
         plan->sums_bytes = uk_conv_whole_lines(plan->block, v->q, plan->width);
-    const size_t packed = plan->weights_packed || plan->path == &uk_conv_none ? 0 : plan->packed_bytes;
+    /* A panel for the task's only block is packed when it is used: it then is in L2. Copies ask before
+     * whether all weights are finite. */
+    const bool packs = !plan->weights_packed && !plan->reads_weights && plan->path != &uk_conv_none,
+               packs_panels = packs && plan->packing == CONV_PANELS && plan->copies == CONV_IN_PLACE &&
+                              uk_ceil_div(conv_rows(v), plan->row_tasks) <= plan->block;
+    const size_t packed = packs && !packs_panels ? plan->packed_bytes : 0;
     size_t of_task;
 
+    if (packs_panels)
+        plan->panel_bytes = uk_conv_whole_lines(uk_conv_panel_elements(plan), 1, 1);
     if (__builtin_add_overflow(plan->copy_bytes, plan->sums_bytes, &of_task) ||
+        __builtin_add_overflow(of_task, plan->panel_bytes, &of_task) ||
         __builtin_mul_overflow(of_task, (size_t)tasks, &of_task) ||
         __builtin_add_overflow(packed, GEMM_LINE - 1, &plan->workspace) ||
         __builtin_add_overflow(plan->workspace / GEMM_LINE * GEMM_LINE, of_task, &plan->workspace))

@@ -85,8 +85,9 @@ struct run {
     char *work;
 };
 
-/* Computes panels [panel, last) of a block. */
-static void run_panels(struct conv_block *b, int64_t panel, int64_t last) {
+/* Computes panels [panel, last) of a block. packed: memory for a panel's weights, if these are packed here.
+ */
+static void run_panels(struct conv_block *b, int64_t panel, int64_t last, float *packed) {
     const struct conv_plan *plan = b->plan;
     const bool is_depthwise = plan->packing == CONV_WINDOWS;
     const int64_t panels = conv_group_panels(plan), all = is_depthwise ? plan->shape.o : plan->shape.go;
@@ -95,7 +96,9 @@ static void run_panels(struct conv_block *b, int64_t panel, int64_t last) {
         b->group = is_depthwise ? 0 : panel / panels;
         b->channel = (is_depthwise ? panel : panel % panels) * plan->width;
         b->channels = uk_min(all - b->channel, plan->width);
-        b->weights = uk_conv_panel_weights(plan, b->o->weights, panel);
+        if (plan->panel_bytes)
+            uk_conv_pack_panel(plan, b->o->weights, panel, packed);
+        b->weights = plan->panel_bytes ? packed : uk_conv_panel_weights(plan, b->o->weights, panel);
         plan->path->panel(b);
         if (plan->stores)
             uk_conv_store(b);
@@ -106,7 +109,7 @@ static void run_task(void *context, int64_t index, int64_t thread) {
     const struct run *t = context;
     const struct conv_plan *plan = t->plan;
     const struct conv_shape *v = &plan->shape;
-    char *work = t->work + (size_t)index * (plan->copy_bytes + plan->sums_bytes);
+    char *work = t->work + (size_t)index * (plan->copy_bytes + plan->sums_bytes + plan->panel_bytes);
     struct conv_block b = {.plan = plan,
                            .o = t->o,
                            .copy.copy = (float *)(void *)work,
@@ -123,7 +126,7 @@ static void run_task(void *context, int64_t index, int64_t thread) {
             b.rows = uk_min(b.rows, v->p - row % v->p);
             uk_conv_copy(plan, t->o, row, b.rows, &b.copy);
         }
-        run_panels(&b, panel, last_panel);
+        run_panels(&b, panel, last_panel, (float *)(void *)(work + plan->copy_bytes + plan->sums_bytes));
     }
 }
 

@@ -27,8 +27,7 @@ static struct stamp stamp_of(const struct conv_plan *plan) {
                           false};
 }
 
-/* Elements of a panel's weights. */
-static int64_t panel_elements(const struct conv_plan *plan) {
+int64_t uk_conv_panel_elements(const struct conv_plan *plan) {
     const int64_t terms = conv_terms(&plan->shape);
 
     return terms * (plan->packing == CONV_PANELS ? plan->width : plan->shape.go);
@@ -37,7 +36,7 @@ static int64_t panel_elements(const struct conv_plan *plan) {
 size_t uk_conv_packed_bytes(const struct conv_plan *plan) {
     const struct conv_shape *v = &plan->shape;
     const int64_t elements =
-        panel_elements(plan) * (plan->packing == CONV_PANELS ? conv_panels(plan) : v->groups);
+        uk_conv_panel_elements(plan) * (plan->packing == CONV_PANELS ? conv_panels(plan) : v->groups);
     size_t bytes;
 
     return __builtin_mul_overflow(elements, sizeof(float), &bytes) ||
@@ -56,29 +55,35 @@ static struct strides strides_of(const struct conv_shape *v) {
                       : (struct strides){v->s * v->gc * v->o, v->gc * v->o, v->o, 1};
 }
 
+void uk_conv_pack_panel(const struct conv_plan *plan, const float *weights, int64_t panel, float *to) {
+    const struct conv_shape *v = &plan->shape;
+    const struct strides f = strides_of(v);
+    const int64_t panels = conv_group_panels(plan), channel = panel % panels * plan->width,
+                  n = uk_min(v->go - channel, plan->width), taps = v->is_oihw ? v->r * v->s : 1,
+                  terms = conv_terms(v) / taps;
+    const float *from = weights + (panel / panels * v->go + channel) * f.o;
+
+    /* Whole panels of adjacent channels are rows: not all widths have a kernel that packs them. */
+    if (f.o == 1 && n == plan->width) {
+        plan->type->copy_rows(plan->type, terms, n, from, f.c, 1, to, plan->width);
+        return;
+    }
+    for (int64_t tap = 0; tap < taps; tap++)
+        plan->type->pack(plan->type, terms, n, from + tap, f.c, f.o, plan->width,
+                         to + tap * terms * plan->width);
+}
+
 struct packing {
     const struct conv_plan *plan;
     const float *from;
     float *to;
 };
 
-/* Packs a panel. Rows of the window, its columns and channels are one dimension of the weights as stored, or
- * channels alone are. */
 static void pack_panel(void *context, int64_t index, int64_t thread) {
     const struct packing *p = context;
-    const struct conv_plan *plan = p->plan;
-    const struct conv_shape *v = &plan->shape;
-    const struct strides f = strides_of(v);
-    const int64_t panels = conv_group_panels(plan), group = index / panels,
-                  channel = index % panels * plan->width, n = uk_min(v->go - channel, plan->width),
-                  taps = v->is_oihw ? v->r * v->s : 1, terms = conv_terms(v) / taps;
-    const float *from = p->from + (group * v->go + channel) * f.o;
-    float *to = p->to + index * panel_elements(plan);
 
     (void)thread;
-    for (int64_t tap = 0; tap < taps; tap++)
-        plan->type->pack(plan->type, terms, n, from + tap, f.c, f.o, plan->width,
-                         to + tap * terms * plan->width);
+    uk_conv_pack_panel(p->plan, p->from, index, p->to + index * uk_conv_panel_elements(p->plan));
 }
 
 /* Packs the weights of a group in lines: [s][o][r][c]. */
@@ -87,7 +92,7 @@ static void pack_lines(void *context, int64_t index, int64_t thread) {
     const struct conv_shape *v = &p->plan->shape;
     const struct strides f = strides_of(v);
     const float *from = p->from + index * v->go * f.o;
-    float *to = p->to + index * panel_elements(p->plan);
+    float *to = p->to + index * uk_conv_panel_elements(p->plan);
 
     (void)thread;
     for (int64_t s = 0; s < v->s; s++)
@@ -145,13 +150,15 @@ bool uk_conv_is_packed(const struct conv_plan *plan, const float *packed, bool *
 }
 
 const float *uk_conv_panel_weights(const struct conv_plan *plan, const float *packed, int64_t panel) {
-    const int64_t elements = panel_elements(plan);
+    const int64_t elements = uk_conv_panel_elements(plan), panels = conv_group_panels(plan);
 
+    if (plan->reads_weights)
+        return packed + panel / panels * plan->shape.go + panel % panels * plan->width;
     switch (plan->packing) {
     case CONV_PANELS:
         return packed + panel * elements;
     case CONV_LINES:
-        return packed + panel / conv_group_panels(plan) * elements;
+        return packed + panel / panels * elements;
     default:
         return packed + panel * plan->width;
     }

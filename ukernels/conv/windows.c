@@ -64,7 +64,8 @@ static double nest_cycles(const struct conv_plan *plan, double instructions, dou
     const bool copies = plan->copies == CONV_PIXELS;
     const int64_t size = sizeof(float), column = copies ? v->gc : v->x.column,
                   row = copies ? conv_copied_columns(plan) * v->c : v->x.row, count = boxes(plan),
-                  terms = uk_ceil_div(conv_terms(v), count), panel = conv_terms(v) * plan->width,
+                  terms = uk_ceil_div(conv_terms(v), count), weight = conv_weight_step(plan),
+                  panel = plan->reads_weights ? plan->width : conv_terms(v) * plan->width,
                   y_column = plan->stores ? plan->width : v->y.column,
                   y_row = plan->stores ? v->q * plan->width : v->y.row,
                   rows = uk_min(plan->block, conv_rows(v));
@@ -72,10 +73,10 @@ static double nest_cycles(const struct conv_plan *plan, double instructions, dou
         int64_t extent, x, weights, y;
     } loop[] = {{uk_ceil_div(conv_rows(v), rows), rows * v->stride_h * row, 0, rows * y_row},
                 {conv_panels(plan), 0, panel, plan->stores ? 0 : plan->width},
-                {count, terms, terms * plan->width, 0},
+                {count, terms, terms * weight, 0},
                 {rows, v->stride_h * row, 0, y_row},
                 {uk_ceil_div(v->q, plan->tile), plan->tile * v->stride_w * column, 0, plan->tile * y_column},
-                {terms, 1, plan->width, 0}};
+                {terms, 1, weight, 0}};
     struct uk_loop_nest n = {.operands = 3,
                              .operand = {{.bytes = (int)size,
                                           .runs = plan->tile,
@@ -180,6 +181,28 @@ static double tile_cycles(const struct conv_plan *plan, const struct gemm_tile *
         loads);
 }
 
+/* Reads weights in place if they are not packed beforehand and that is faster than to pack them: by the form
+ * of the same tile, which adds the same terms in the same order. Copies ask whether weights are finite, which
+ * packing finds. */
+static void read_weights(struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+    const struct gemm_tile *t = plan->type->tile;
+    struct conv_plan one = *plan;
+
+    if (plan->weights_packed || v->is_oihw || plan->copies != CONV_IN_PLACE)
+        return;
+    while (t->kernel[plan->form] != plan->kernel)
+        t++;
+    one.form = t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
+    one.kernel = t->kernel[one.form];
+    if (!one.kernel)
+        return;
+    one.reads_weights = true;
+    one.cycles = tile_cycles(&one, t);
+    if (one.cycles < plan->cycles + uk_conv_pack_cycles(plan))
+        *plan = one;
+}
+
 static double cycles(struct conv_plan *plan) {
     const struct gemm_type *type = plan->type;
     const struct conv_plan before = *plan;
@@ -199,9 +222,11 @@ static double cycles(struct conv_plan *plan) {
         if (one.cycles < best.cycles)
             best = one;
     }
-    if (best.cycles < HUGE_VAL)
+    if (best.cycles < HUGE_VAL) {
         *plan = best;
-    return best.cycles;
+        read_weights(plan);
+    }
+    return plan->cycles;
 }
 
 /* ---- the sums ---- */
@@ -232,7 +257,7 @@ static void add_run(const struct tile *t, int64_t i, int64_t m, int64_t r, int64
     const struct conv_row *row = t->row;
     const float *x = conv_at(&row->source, row->ih + r * v->dilation_h,
                              (t->q + i) * v->stride_w - v->left + s * v->dilation_w);
-    const float *f = t->b->weights + ((r * v->s + s) * v->gc + c) * plan->width;
+    const float *f = t->b->weights + ((r * v->s + s) * v->gc + c) * conv_weight_step(plan);
 
     const float *a = x + t->b->group * group_step(plan) + c;
     float *sums = row->sums + (t->q + i) * row->pixel;
@@ -242,9 +267,10 @@ static void add_run(const struct tile *t, int64_t i, int64_t m, int64_t r, int64
     if (plan->form == GEMM_RA)
         ((uk_sgemm_ra_function *)kernel)(k, a, lda, f, sums, row->pixel, adds, m, n);
     else if (plan->form == GEMM_RAB)
-        ((uk_sgemm_rab_function *)kernel)(k, a, lda, f, plan->width, sums, row->pixel, adds, m, n);
+        ((uk_sgemm_rab_function *)kernel)(k, a, lda, f, conv_weight_step(plan), sums, row->pixel, adds, m, n);
     else
-        ((uk_sgemm_sab_function *)kernel)(k, a, lda, 1, f, plan->width, sums, row->pixel, adds, m, n);
+        ((uk_sgemm_sab_function *)kernel)(k, a, lda, 1, f, conv_weight_step(plan), sums, row->pixel, adds, m,
+                                          n);
 }
 
 /* The pixels of the tile for which column s of the window is inside. */
