@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests libukernels built for another architecture, under qemu: its kernels, called and inlined, the library, programs
 # that call its BLAS. Arguments: the architecture, the source tree, the build folder, this machine's kernels_inlined,
-# clang, and `some` or `all`. `some`: kernels, called, from this machine's bitcode, and a few products if addresses have
-# 32 bits; `all` compiles the kernels' sources.
+# clang, and `some` or `all`. `some`: kernels, called, from this machine's bitcode, a few convolutions, and a few products
+# if addresses have 32 bits; `all` compiles the kernels' sources.
 set -euo pipefail
 arch=$1 source=$2 build=$3 kernels_inlined=$4 clang=$5 which=$6
 folder=$build/cross-$arch
@@ -27,6 +27,8 @@ programs=(machine/measure kernels/kernels registry/registry)
 [[ $arch != riscv64 ]] || programs+=(registry/registry_cpu_has)
 # State between calls is handled by the same C code everywhere, except for the size of addresses.
 [[ $which != all && $arch != arm ]] || programs+=(gemm/gemm)
+# Which tiles there are depends on the architecture.
+programs+=(conv/conv)
 targets=("${programs[@]/#/tests/}")
 if [[ $which == all ]]; then
     programs+=(runtime/parallel kernels/broken_kernels blas/blas_test blas/blas_no_handler blas/blas_mkl_handler)
@@ -59,6 +61,7 @@ if [[ $arch == riscv64 ]]; then
     emulation=("$folder/simulate/librvp_emulate.a" -Wl,-u,uk_rvp_start)
 fi
 run kernels/kernels
+run conv/conv
 if [[ $arch == riscv64 ]]; then
     # Installed libraries run P in a program linked as the .pc file says, and only there. Lists the targets, because
     # `ninja install` would build all tests first.

@@ -222,10 +222,10 @@ static double cycles(struct conv_plan *plan) {
         if (one.cycles < best.cycles)
             best = one;
     }
-    if (best.cycles < HUGE_VAL) {
-        *plan = best;
-        read_weights(plan);
-    }
+    if (best.cycles == HUGE_VAL)
+        return HUGE_VAL;
+    *plan = best;
+    read_weights(plan);
     return plan->cycles;
 }
 
