@@ -10,7 +10,7 @@
  *     paths.c        the table of paths; the path of sums without terms
  *     windows.c      the path whose tiles have pixels as rows and output channels as columns
  *     columns.c      the path whose tiles have output channels as rows and pixels as columns
- *     depthwise.c    the path of one input and one output channel a group
+ *     depthwise.c    the paths of one input and one output channel a group
  *     any.c          the path of plain loops, which computes every shape on every architecture
  *     run.c          runs a plan: tasks, blocks of rows, panels of channels
  *     copy.c         copies of rows of an image, with a border or other order; stores of transposed sums
@@ -75,7 +75,7 @@ enum conv_copy {
 enum conv_packing {
     CONV_PANELS,  /* [r][s][c][NR]: output channels of a panel, the last one filled up with zeros */
     CONV_LINES,   /* [s][o][r][c], o of the group: no panels */
-    CONV_WINDOWS, /* [r][s][channel]: depthwise */
+    CONV_WINDOWS, /* [r][s][channel], rows conv_window_pitch apart: depthwise */
 };
 
 struct conv_path;
@@ -119,6 +119,14 @@ static inline int64_t conv_group_panels(const struct conv_plan *plan) {
 static inline int64_t conv_panels(const struct conv_plan *plan) {
     return plan->packing == CONV_WINDOWS ? uk_ceil_div(plan->shape.o, plan->width)
                                          : plan->shape.groups * conv_group_panels(plan);
+}
+
+/* Elements from the depthwise weights of a term to those of the next: an odd number of cache lines, so that
+ * those of a channel are in different sets of a cache. */
+static inline int64_t conv_window_pitch(const struct conv_shape *v) {
+    const int64_t line = GEMM_LINE / (int)sizeof(float);
+
+    return (uk_ceil_div(v->o, line) | 1) * line;
 }
 
 /* Elements from a term of a panel to the next. */
@@ -203,7 +211,8 @@ struct conv_path {
     const char *explanation;
 };
 
-extern const struct conv_path uk_conv_none, uk_conv_windows, uk_conv_columns, uk_conv_depthwise, uk_conv_any;
+extern const struct conv_path uk_conv_none, uk_conv_windows, uk_conv_columns, uk_conv_depthwise_tiles,
+    uk_conv_depthwise, uk_conv_any;
 /* All paths; then NULL. Ties: the first. */
 extern const struct conv_path *const uk_conv_paths[];
 

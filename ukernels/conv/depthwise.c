@@ -1,31 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The path of one input and one output channel a group: channels are columns of a tile, and are not added up.
- * A call of the kernel sums a row of the window, for pixels for which the same columns of it are inside.
+ * The paths of one input and one output channel a group: channels are columns of a tile, and are not added
+ * up.
+ *
+ *     depthwise-tiles   a call of the kernel computes rows of pixels with all terms, and leaves out the
+ * border depthwise         a call sums a row of the window, for pixels for which the same columns of it are
+ * inside
  */
 #include "conv.h"
 #include "kernels.h"
 
 /* ---- the estimate ---- */
 
-/* The kernel with the fewest cycles an element and term; NULL: none. */
-static const struct uk_kernel *find_kernel(const struct gemm_type *type, double *least) {
+static int lanes_of(const struct uk_kernel *k) {
+    return (int)(k->mr * k->nr / k->fma);
+}
+
+/* Factor by which n in groups takes longer because the last group counts as a full one. */
+static double waste_of(int64_t n, int group) {
+    return n ? (double)uk_ceil_div(n, group) * group / (double)n : 1;
+}
+
+/* The kernel of that form with the fewest cycles an element and term; NULL: none. */
+static const struct uk_kernel *find_kernel(const struct conv_plan *plan, enum uk_op_form form,
+                                           double *least) {
+    const struct gemm_type *type = plan->type;
+    const struct conv_shape *v = &plan->shape;
+    const bool is_tile = form == UK_OP_DEPTHWISE_TILE;
     const struct uk_kernel *best = NULL;
 
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
-        if (k->operation->form != UK_OP_DEPTHWISE || k->operation->element != UK_ELEMENT_F32 || k->cores ||
-            k->edges != UK_EDGES_ANY || k->a_over ||
+        if (k->operation->form != form || k->operation->element != UK_ELEMENT_F32 || k->cores ||
+            k->edges != UK_EDGES_ANY || k->a_over || (is_tile && k->operation->stride != v->stride_h) ||
             !(type->machine == uk_machine() ? uk_kernel_runs_here(k)
                                             : uk_core_has(&type->machine->core, k->isa)))
             continue;
-        const int lanes = (int)(k->mr * k->nr / k->fma);
+        const int lanes = lanes_of(k);
         const struct uk_counts n = {.fma = k->fma, .load = k->loads, .other = k->other};
         const double cycles =
             uk_cost_cycles(&type->machine->core,
                            uk_core_vectors(&type->machine->core, lanes * (int)sizeof(float)), &n) /
-            (k->mr * k->nr);
+            (k->mr * k->nr) * (is_tile ? waste_of(v->q, k->nr) * waste_of(v->o, lanes) : 1);
 
         if (!best || cycles < *least) {
             best = k;
@@ -35,11 +52,44 @@ static const struct uk_kernel *find_kernel(const struct gemm_type *type, double 
     return best;
 }
 
+/* Channels of a panel for which the pixels of a kernel's rows stay in L1 until the epilogue; all of them if
+ * the operands exceed L2, where lines should follow one another. */
+static int64_t channels_of_panel(const struct conv_plan *plan) {
+    enum { LEAST = 4 }; /* vectors */
+    const struct conv_shape *v = &plan->shape;
+    const struct uk_machine *m = plan->type->machine;
+    const int64_t step = LEAST * lanes_of(plan->kernel), row = plan->kernel->mr * v->q * (int)sizeof(float),
+                  most = m->cache[UK_L1].size / 2 / uk_max(row, 1) / step * step,
+                  panels = uk_ceil_div(v->o, uk_max(most, step));
+
+    if ((double)(plan->x_elements + plan->y_elements) * sizeof(float) > (double)m->cache[UK_L2].size)
+        return v->o;
+    return uk_min(uk_ceil_div(uk_ceil_div(v->o, panels), step) * step, v->o);
+}
+
+static double cycles_of_tiles(struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+    double element = 0;
+
+    if (v->gc != 1 || v->go != 1 || v->dilation_h != 1 || v->dilation_w != 1 || v->stride_h != v->stride_w ||
+        v->x.channel != 1 || v->y.channel != 1 || !v->q ||
+        !(plan->kernel = find_kernel(plan, UK_OP_DEPTHWISE_TILE, &element)))
+        return HUGE_VAL;
+    plan->packing = CONV_WINDOWS;
+    plan->copies = CONV_IN_PLACE;
+    plan->width = (int)uk_min(channels_of_panel(plan), INT32_MAX);
+    plan->tile = v->q;
+    uk_conv_set_block(plan, true);
+    return (double)conv_rows(v) * (double)v->q * (double)v->o * (double)v->r * (double)v->s * element +
+           (double)conv_rows(v) / plan->kernel->mr * (double)conv_panels(plan) * GEMM_CALL +
+           uk_conv_stream_cycles(plan);
+}
+
 static double cycles(struct conv_plan *plan) {
     const struct conv_shape *v = &plan->shape;
     double element = 0;
 
-    if (v->gc != 1 || v->go != 1 || !(plan->kernel = find_kernel(plan->type, &element)))
+    if (v->gc != 1 || v->go != 1 || !(plan->kernel = find_kernel(plan, UK_OP_DEPTHWISE, &element)))
         return HUGE_VAL;
     plan->packing = CONV_WINDOWS;
     plan->copies = v->x.channel == 1 ? CONV_IN_PLACE : CONV_PIXELS;
@@ -54,7 +104,41 @@ static double cycles(struct conv_plan *plan) {
            uk_conv_copy_cycles(plan) + uk_conv_stream_cycles(plan);
 }
 
-/* ---- the sums ---- */
+/* ---- tiles with all terms ---- */
+
+/* Computes `rows` rows of an image from `row` on; `next` is the second of them. */
+static void compute_rows(const struct conv_block *b, const struct conv_row *row, const struct conv_row *next,
+                         int rows) {
+    const struct conv_shape *v = &b->plan->shape;
+    const int64_t first = uk_max(uk_min(row->ih, v->h - 1), 0), pitch = conv_window_pitch(v);
+
+    ((uk_sdwc_function *)(void (*)(void))b->plan->kernel->function)(
+        v->r, v->s, conv_at(&row->source, first, 0) + b->channel, row->source.row, row->source.column,
+        row->ih < v->h ? v->h - first : 0, v->w, uk_max(-row->ih, 0), v->left, b->weights, v->s * pitch,
+        pitch, row->sums, rows > 1 ? next->sums - row->sums : 0, row->pixel, 0, rows, row->q, b->channels);
+}
+
+static void panel_of_tiles(const struct conv_block *b) {
+    struct conv_row row = uk_conv_first_row(b);
+
+    for (int64_t i = 0, rows; i < b->rows; i += rows) {
+        struct conv_row next = row;
+
+        rows = 1;
+        uk_conv_next_row(b, &next);
+        if (i + 1 < b->rows && next.p > row.p && b->plan->kernel->mr > 1)
+            rows = 2;
+        compute_rows(b, &row, &next, (int)rows);
+        uk_conv_finish(b, &row, 0, row.q);
+        if (rows == 2) {
+            uk_conv_finish(b, &next, 0, next.q);
+            uk_conv_next_row(b, &next);
+        }
+        row = next;
+    }
+}
+
+/* ---- rows of the window ---- */
 
 /* Computes m pixels of a row, from pixel q on, for which columns [s0, s1) of the window are inside. */
 static void compute_tile(const struct conv_block *b, const struct conv_row *row, int64_t q, int64_t m,
@@ -72,8 +156,9 @@ static void compute_tile(const struct conv_block *b, const struct conv_row *row,
             s1 - s0,
             conv_at(from, row->ih + r * v->dilation_h, q * v->stride_w - v->left + s0 * v->dilation_w) +
                 b->channel,
-            v->stride_w * from->column, v->dilation_w * from->column, b->weights + (r * v->s + s0) * v->o,
-            v->o, y, row->pixel, r > row->r0, m, b->channels);
+            v->stride_w * from->column, v->dilation_w * from->column,
+            b->weights + (r * v->s + s0) * conv_window_pitch(v), conv_window_pitch(v), y, row->pixel,
+            r > row->r0, m, b->channels);
 }
 
 /* The columns of the window that are inside for pixel q. */
@@ -107,5 +192,8 @@ static void panel(const struct conv_block *b) {
     }
 }
 
+const struct conv_path uk_conv_depthwise_tiles = {
+    "depthwise-tiles", cycles_of_tiles, panel_of_tiles,
+    "rows of pixels by channels, which are not added up; all terms at once"};
 const struct conv_path uk_conv_depthwise = {"depthwise", cycles, panel,
                                             "pixels by channels, which are not added up"};

@@ -26,5 +26,10 @@ static void clear_panel(const struct conv_block *b) {
 const struct conv_path uk_conv_none = {"none", cycles_of_none, clear_panel,
                                        "no terms, neither X nor weights are read"};
 
-const struct conv_path *const uk_conv_paths[] = {&uk_conv_none,      &uk_conv_windows, &uk_conv_columns,
-                                                 &uk_conv_depthwise, &uk_conv_any,     NULL};
+const struct conv_path *const uk_conv_paths[] = {&uk_conv_none,
+                                                 &uk_conv_windows,
+                                                 &uk_conv_columns,
+                                                 &uk_conv_depthwise_tiles,
+                                                 &uk_conv_depthwise,
+                                                 &uk_conv_any,
+                                                 NULL};

@@ -28,15 +28,18 @@ static struct stamp stamp_of(const struct conv_plan *plan) {
 }
 
 int64_t uk_conv_panel_elements(const struct conv_plan *plan) {
-    const int64_t terms = conv_terms(&plan->shape);
+    const struct conv_shape *v = &plan->shape;
 
-    return terms * (plan->packing == CONV_PANELS ? plan->width : plan->shape.go);
+    return conv_terms(v) * (plan->packing == CONV_PANELS    ? plan->width
+                            : plan->packing == CONV_WINDOWS ? conv_window_pitch(v)
+                                                            : v->go);
 }
 
 size_t uk_conv_packed_bytes(const struct conv_plan *plan) {
     const struct conv_shape *v = &plan->shape;
-    const int64_t elements =
-        uk_conv_panel_elements(plan) * (plan->packing == CONV_PANELS ? conv_panels(plan) : v->groups);
+    const int64_t elements = uk_conv_panel_elements(plan) * (plan->packing == CONV_PANELS ? conv_panels(plan)
+                                                             : plan->packing == CONV_WINDOWS ? 1
+                                                                                             : v->groups);
     size_t bytes;
 
     return __builtin_mul_overflow(elements, sizeof(float), &bytes) ||
@@ -111,7 +114,7 @@ static void pack_window(void *context, int64_t index, int64_t thread) {
 
     (void)thread;
     for (int64_t o = 0; o < v->o; o++)
-        p->to[index * v->o + o] = from[o * f.o];
+        p->to[index * conv_window_pitch(v) + o] = from[o * f.o];
 }
 
 /* True if no number is infinite or NaN. */
