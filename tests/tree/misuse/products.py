@@ -13,6 +13,15 @@ class GemmOptions(ctypes.Structure):
     _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
 
 
+class Conv2d(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64) for name in ("n h w c o r s stride_h stride_w dilation_h dilation_w pad_top pad_bottom pad_left pad_right groups").split()]
+    _fields_ += [("layout", ctypes.c_int), ("filter", ctypes.c_int), ("strides", ctypes.c_int64 * 8)]
+
+
+class Conv2dOptions(ctypes.Structure):
+    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("weights_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
+
+
 ELEMENTS = {"uk_d": ctypes.c_double, "uk_i": ctypes.c_int32}
 
 
@@ -43,7 +52,29 @@ class World:
             raise SystemExit(f"no plan: status {made}")
         return plan
 
+    def shape(self, **fields):
+        good = {"n": 1, "h": 2, "w": 2, "c": 2, "o": 2, "r": 1, "s": 1, "stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1, "groups": 1}
+        return self.keep(Conv2d(**{**good, **fields}))
+
+    def convolution(self, packed=False):
+        plan = self.keep((ctypes.c_char * (1024 + 64))()) + 63 & ~63
+        made = self.api.uk_sconv2d_plan(plan, self.shape(), self.keep(Conv2dOptions(weights_packed=packed)))
+        if made:
+            raise SystemExit(f"no plan of a convolution: status {made}")
+        return plan
+
+    def packed_weights(self):
+        packed = self.keep((ctypes.c_float * 256)())
+        self.api.uk_sconv2d_pack_weights(self.convolution(True), self.matrix(), packed)
+        return packed
+
     def bad(self, kind):
+        if kind == "const struct uk_conv2d_plan *":
+            return [None, ("one that is not made", self.keep((ctypes.c_char * (1024 + 64))()) + 63 & ~63)]
+        if kind == "const struct uk_conv2d *":
+            return [None] + [(f"{name} = {n}", self.shape(**{name: n})) for name, _ in Conv2d._fields_[:18] for n in (-1, INT_MIN if name in ("layout", "filter") else INT64_MAX)]
+        if kind == "const struct uk_conv2d_options *":
+            return [(str(n) + " threads", self.keep(Conv2dOptions(threads=n))) for n in (-1, INT_MIN)] + [("a CPU of no core", self.keep(Conv2dOptions(machine=b"none")))]
         if kind == "const struct uk_gemm_plan *":
             zero = self.keep((ctypes.c_char * (1280 + 64))()) + 63 & ~63
             return [None, ("one that is not made", zero), ("one of the other type", self.plan("d" if self.letter == "s" else "s"))]
@@ -120,6 +151,11 @@ GOOD = {
     "uk_release_memory": lambda w: (),
     **{f"uk_gemm_{what}": lambda w: (w.plan(),) for what in ("workspace", "packed_a_size", "packed_b_size")},
     "uk_gemm_explain": lambda w: (w.plan(), w.text(), 64),
+    "uk_sconv2d_plan": lambda w: (w.keep((ctypes.c_char * 1024)()), w.shape(), w.keep(Conv2dOptions())),
+    "uk_sconv2d_pack_weights": lambda w: (w.convolution(True), w.matrix(), w.keep((ctypes.c_float * 256)())),
+    "uk_sconv2d_run": lambda w: (w.convolution(), w.matrix(), w.matrix(), w.matrix(), w.keep((ctypes.c_double * 6)()), None, 0),
+    **{f"uk_conv2d_{what}": lambda w: (w.convolution(),) for what in ("workspace", "packed_weights_size")},
+    "uk_conv2d_explain": lambda w: (w.convolution(), w.text(), 64),
 }
 
 # Harmless bad values, by function and argument.
@@ -130,6 +166,9 @@ HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i
 # Strides of A and B may be any number that stays within addresses.
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
 HARMLESS.update({("uk_igemm_batch_strided", i): ("-1",) for i in (8, 11)} | {("uk_igemm_run", 5): ("NULL",)})
+HARMLESS[("uk_conv2d_explain", 1)] = HARMLESS[("uk_sconv2d_plan", 2)] = HARMLESS[("uk_sconv2d_run", 4)] = HARMLESS[("uk_sconv2d_run", 5)] = ("NULL",)
+# A window of one element may be moved, or spread, by any number.
+HARMLESS[("uk_sconv2d_plan", 1)] = tuple(f"{field}_{way} = {INT64_MAX}" for field in ("stride", "dilation") for way in "hw")
 # Values that the header says are not checked; and one that is right, but would run forever.
 NOT_CALLED = {("uk_sgemm_run", 0): "NULL", ("uk_dgemm_run", 0): "NULL", ("uk_parallel_for", 2): str(INT64_MAX)}
 # Results for things that do not exist, of functions that return a number or a text.
