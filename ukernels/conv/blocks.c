@@ -23,7 +23,7 @@ void uk_conv_set_block(struct conv_plan *plan, bool is_whole) {
                   all = uk_max(copies ? v->p : conv_rows(v), 1);
     const double row = (double)uk_min(v->stride_h, v->h) * (double)columns * (double)v->c +
                        (double)v->q * (double)(is_whole ? v->o : plan->width);
-    const int64_t rows = row < (double)room ? uk_min((int64_t)((double)room / row), all) : 1;
+    const int64_t rows = row < (double)room ? uk_min((int64_t)((double)room / uk_max_real(row, 1)), all) : 1;
 
     plan->block = uk_ceil_div(all, uk_ceil_div(all, uk_max(rows, 1)));
 }

@@ -33,12 +33,13 @@ static void place(const struct conv_block *b, struct conv_row *row) {
 static void set_image(const struct conv_block *b, struct conv_row *row, int64_t image) {
     const struct conv_shape *v = &b->plan->shape;
 
-    row->source = b->plan->copies != CONV_IN_PLACE ? b->copy
-                                                   : (struct conv_source){.x = b->o->x + image * v->x.image,
-                                                                          .row = v->x.row,
-                                                                          .column = v->x.column,
-                                                                          .channel = v->x.channel,
-                                                                          .end = v->w};
+    row->source = b->plan->copies != CONV_IN_PLACE
+                      ? b->copy
+                      : (struct conv_source){.x = b->o->x ? b->o->x + image * v->x.image : NULL,
+                                             .row = v->x.row,
+                                             .column = v->x.column,
+                                             .channel = v->x.channel,
+                                             .end = v->w};
     row->y =
         b->o->y + image * v->y.image + row->p * v->y.row + (b->group * v->go + b->channel) * v->y.channel;
 }
@@ -98,7 +99,9 @@ static void run_panels(struct conv_block *b, int64_t panel, int64_t last, float 
         b->channels = uk_min(all - b->channel, plan->width);
         if (plan->panel_bytes)
             uk_conv_pack_panel(plan, b->o->weights, panel, packed);
-        b->weights = plan->panel_bytes ? packed : uk_conv_panel_weights(plan, b->o->weights, panel);
+        b->weights = plan->panel_bytes ? packed
+                     : b->o->weights   ? uk_conv_panel_weights(plan, b->o->weights, panel)
+                                       : NULL;
         plan->path->panel(b);
         if (plan->stores)
             uk_conv_store(b);
@@ -109,7 +112,9 @@ static void run_task(void *context, int64_t index, int64_t thread) {
     const struct run *t = context;
     const struct conv_plan *plan = t->plan;
     const struct conv_shape *v = &plan->shape;
-    char *work = t->work + (size_t)index * (plan->copy_bytes + plan->sums_bytes + plan->panel_bytes);
+    const size_t bytes = plan->copy_bytes + plan->sums_bytes + plan->panel_bytes;
+    char *work = bytes ? t->work + (size_t)index * bytes : NULL;
+    float *packed = plan->panel_bytes ? (float *)(void *)(work + plan->copy_bytes + plan->sums_bytes) : NULL;
     struct conv_block b = {.plan = plan,
                            .o = t->o,
                            .copy.copy = (float *)(void *)work,
@@ -126,7 +131,7 @@ static void run_task(void *context, int64_t index, int64_t thread) {
             b.rows = uk_min(b.rows, v->p - row % v->p);
             uk_conv_copy(plan, t->o, row, b.rows, &b.copy);
         }
-        run_panels(&b, panel, last_panel, (float *)(void *)(work + plan->copy_bytes + plan->sums_bytes));
+        run_panels(&b, panel, last_panel, packed);
     }
 }
 

@@ -58,46 +58,57 @@ static int64_t boxes(const struct conv_plan *plan) {
     return uk_ceil_div(v->r, plan->box_r) * uk_ceil_div(v->s, plan->box_s) * uk_ceil_div(v->gc, plan->box_c);
 }
 
+/* A number of elements, bounded so that bytes and sums over loops do not overflow: what is farther away
+ * shares nothing in any cache. */
+static int64_t bounded(double elements) {
+    const int bits = 32;
+
+    return (int64_t)uk_min_real(elements, (double)(INT64_C(1) << bits));
+}
+
 /* The nest of tiles, as cost/ reads it. */
 static double nest_cycles(const struct conv_plan *plan, double instructions, double loads) {
     const struct conv_shape *v = &plan->shape;
     const bool copies = plan->copies == CONV_PIXELS;
-    const int64_t size = sizeof(float), column = copies ? v->gc : v->x.column,
-                  row = copies ? conv_copied_columns(plan) * v->c : v->x.row, count = boxes(plan),
-                  terms = uk_ceil_div(conv_terms(v), count), weight = conv_weight_step(plan),
-                  panel = plan->reads_weights ? plan->width : conv_terms(v) * plan->width,
-                  y_column = plan->stores ? plan->width : v->y.column,
-                  y_row = plan->stores ? v->q * plan->width : v->y.row,
-                  rows = uk_min(plan->block, conv_rows(v));
+    const int64_t size = sizeof(float), count = boxes(plan), rows = uk_min(plan->block, conv_rows(v));
+    const double column = (double)v->stride_w * (double)(copies ? v->gc : v->x.column),
+                 row = (double)v->stride_h *
+                       (copies ? (double)conv_copied_columns(plan) * (double)v->c : (double)v->x.row),
+                 terms = (double)uk_ceil_div(conv_terms(v), count), weight = (double)conv_weight_step(plan),
+                 panel = plan->reads_weights ? plan->width : (double)conv_terms(v) * plan->width,
+                 y_column = plan->stores ? plan->width : (double)v->y.column,
+                 y_row = plan->stores ? (double)v->q * plan->width : (double)v->y.row,
+                 tile = (double)plan->tile, block = (double)rows;
     const struct {
-        int64_t extent, x, weights, y;
-    } loop[] = {{uk_ceil_div(conv_rows(v), rows), rows * v->stride_h * row, 0, rows * y_row},
+        int64_t extent;
+        double x, weights, y;
+    } loop[] = {{uk_ceil_div(conv_rows(v), rows), block * row, 0, block * y_row},
                 {conv_panels(plan), 0, panel, plan->stores ? 0 : plan->width},
                 {count, terms, terms * weight, 0},
-                {rows, v->stride_h * row, 0, y_row},
-                {uk_ceil_div(v->q, plan->tile), plan->tile * v->stride_w * column, 0, plan->tile * y_column},
-                {terms, 1, weight, 0}};
-    struct uk_loop_nest n = {.operands = 3,
-                             .operand = {{.bytes = (int)size,
-                                          .runs = plan->tile,
-                                          .length = size,
-                                          .pitch = v->stride_w * column * size},
-                                         {.bytes = (int)size, .runs = 1, .length = plan->width * size},
-                                         {.bytes = (int)size,
-                                          .runs = plan->tile,
-                                          .length = uk_min(plan->width, v->go) * size,
-                                          .pitch = y_column * size,
-                                          .is_written = true,
-                                          .register_loops = terms > 1}},
-                             .instructions = instructions,
-                             .loads = loads};
+                {rows, row, 0, y_row},
+                {uk_ceil_div(v->q, plan->tile), tile * column, 0, tile * y_column},
+                {(int64_t)terms, 1, weight, 0}};
+    struct uk_loop_nest n = {
+        .operands = 3,
+        .operand = {{.bytes = (int)size, .runs = plan->tile, .length = size, .pitch = bounded(column) * size},
+                    {.bytes = (int)size, .runs = 1, .length = plan->width * size},
+                    {.bytes = (int)size,
+                     .runs = plan->tile,
+                     .length = uk_min(plan->width, v->go) * size,
+                     .pitch = bounded(y_column) * size,
+                     .is_written = true,
+                     .register_loops = terms > 1}},
+        .instructions = instructions,
+        .loads = loads};
+
+    const int most_bits = 28;
 
     for (size_t i = 0; i < sizeof loop / sizeof *loop; i++)
         if (loop[i].extent > 1) {
-            n.extent[n.loops] = loop[i].extent;
-            n.operand[0].stride[n.loops] = loop[i].x * size;
-            n.operand[1].stride[n.loops] = loop[i].weights * size;
-            n.operand[2].stride[n.loops++] = loop[i].y * size;
+            n.extent[n.loops] = uk_min(loop[i].extent, INT64_C(1) << most_bits);
+            n.operand[0].stride[n.loops] = bounded(loop[i].x) * size;
+            n.operand[1].stride[n.loops] = bounded(loop[i].weights) * size;
+            n.operand[2].stride[n.loops++] = bounded(loop[i].y) * size;
         }
     return uk_cost_nest(plan->type->machine, &n);
 }
@@ -198,8 +209,8 @@ static void read_weights(struct conv_plan *plan) {
     if (!one.kernel)
         return;
     one.reads_weights = true;
-    one.cycles = tile_cycles(&one, t);
-    if (one.cycles < plan->cycles + uk_conv_pack_cycles(plan))
+    /* The estimate by which the path is chosen stays: it must not depend on whether weights are packed. */
+    if (tile_cycles(&one, t) < plan->cycles + uk_conv_pack_cycles(plan))
         *plan = one;
 }
 
