@@ -13,35 +13,47 @@ struct part {
     float scale, low, high;
 };
 
-static inline __attribute__((always_inline)) void finish_line(const struct part *p, float *restrict y,
-                                                              const float *restrict across, float along,
-                                                              const float *restrict residual) {
-    for (int64_t j = 0; j < p->n; j++) {
-        float x = p->scale * y[j] + (across ? across[j] : along);
+enum { CHUNK = 16 }; /* elements: a vector, or some */
+
+/* Finishes n adjacent elements; n is a constant where this is inlined for whole chunks. */
+static inline __attribute__((always_inline)) void finish_some(const struct part *p, int64_t n,
+                                                              float *restrict y, const float *restrict across,
+                                                              float along, const float *restrict residual) {
+    for (int64_t l = 0; l < n; l++) {
+        float x = p->scale * y[l] + (across ? across[l] : along);
 
         if (residual)
-            x += residual[j];
+            x += residual[l];
         x = x < p->low ? p->low : x;
-        y[j] = x > p->high ? p->high : x;
+        y[l] = x > p->high ? p->high : x;
     }
+}
+
+/* The same for a line. has_across and adds are constants where it is inlined. */
+static inline __attribute__((always_inline)) void finish_line(const struct part *p, int64_t i,
+                                                              bool has_across, bool adds) {
+    float *y = p->y + i * p->ld;
+    const float *residual = adds ? p->residual + i * p->ld : NULL;
+    const float along = p->along ? p->along[i] : 0;
+    int64_t j = 0;
+
+    for (; j + CHUNK <= p->n; j += CHUNK)
+        finish_some(p, CHUNK, y + j, has_across ? p->across + j : NULL, along, adds ? residual + j : NULL);
+    finish_some(p, p->n - j, y + j, has_across ? p->across + j : NULL, along, adds ? residual + j : NULL);
 }
 
 static inline __attribute__((always_inline)) void finish(const struct part *whole) {
     const struct part p = *whole;
 
-    for (int64_t i = 0; i < p.m; i++) {
-        float *y = p.y + i * p.ld;
-        const float *residual = p.residual ? p.residual + i * p.ld : NULL, along = p.along ? p.along[i] : 0;
-
-        if (p.across && residual)
-            finish_line(&p, y, p.across, 0, residual);
+    for (int64_t i = 0; i < p.m; i++)
+        if (p.across && p.residual)
+            finish_line(&p, i, true, true);
         else if (p.across)
-            finish_line(&p, y, p.across, 0, NULL);
-        else if (residual)
-            finish_line(&p, y, NULL, along, residual);
+            finish_line(&p, i, true, false);
+        else if (p.residual)
+            finish_line(&p, i, false, true);
         else
-            finish_line(&p, y, NULL, along, NULL);
-    }
+            finish_line(&p, i, false, false);
 }
 
 typedef void finish_function(const struct part *p);
