@@ -121,7 +121,8 @@ int uk_kernel_mr(const struct uk_kernel *kernel);
 int uk_kernel_nr(const struct uk_kernel *kernel);
 int uk_kernel_kr(const struct uk_kernel *kernel);
 /* A tile of fewer rows or columns takes the time of one whose rows are rounded up to a multiple of row_step,
- * and whose columns are to one of column_step: MR and NR if it takes the time of a whole tile. */
+ * and whose columns are to one of column_step: MR and NR if it takes the time of a whole tile. The same
+ * holds for the channels of a depthwise tile, and column_step. */
 int uk_kernel_row_step(const struct uk_kernel *kernel);
 int uk_kernel_column_step(const struct uk_kernel *kernel);
 /* Vector instructions of the inner loop, per k iteration: per group of kr (per call, if there is no k). Where

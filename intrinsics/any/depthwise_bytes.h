@@ -4,15 +4,15 @@
 #include <stdint.h>
 
 #if defined UK_OP_u8u8dwc || defined UK_OP_u8u8dw3 || defined UK_OP_u8u8dw3_s2 || defined UK_OP_u8u8dw5 || \
-    defined UK_OP_u8u8dw5_s2
+    defined UK_OP_u8u8dw5_s2 || defined UK_OP_u8u8dwt || defined UK_OP_u8u8dwt_s2
 #define UK_X_IS_SIGNED 0
 #define UK_WEIGHT_IS_SIGNED 0
 #elif defined UK_OP_i8u8dwc || defined UK_OP_i8u8dw3 || defined UK_OP_i8u8dw3_s2 || defined UK_OP_i8u8dw5 || \
-    defined UK_OP_i8u8dw5_s2
+    defined UK_OP_i8u8dw5_s2 || defined UK_OP_i8u8dwt || defined UK_OP_i8u8dwt_s2
 #define UK_X_IS_SIGNED 1
 #define UK_WEIGHT_IS_SIGNED 0
 #elif defined UK_OP_i8dwc || defined UK_OP_i8dw3 || defined UK_OP_i8dw3_s2 || defined UK_OP_i8dw5 || \
-    defined UK_OP_i8dw5_s2
+    defined UK_OP_i8dw5_s2 || defined UK_OP_i8dwt || defined UK_OP_i8dwt_s2
 #define UK_X_IS_SIGNED 1
 #define UK_WEIGHT_IS_SIGNED 1
 #else

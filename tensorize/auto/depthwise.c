@@ -25,18 +25,13 @@ static int axis_of_channels(const struct uk_stage *st, const struct uk_fit *f) {
     return -1;
 }
 
-/* Channels that a vector of a depthwise tile's kernel holds. */
-static int64_t channels_at_once(const struct uk_kernel *row) {
-    return lround(uk_kernel_mr(row) * uk_kernel_nr(row) / uk_kernel_fma(row));
-}
-
 int64_t uk_depthwise_block(const struct uk_stage *st, const struct uk_fit *f, int v) {
     const struct uk_kernel *row = f->intrinsic->row;
 
     if (!has_form(f, UK_OP_DEPTHWISE_TILE) || uk_is_reduced(st, f->axis[v]))
         return 0;
     if (v == axis_of_channels(st, f))
-        return channels_at_once(row);
+        return uk_kernel_column_step(row);
     return f->max_extent[v] == uk_kernel_mr(row) ? 0 : uk_kernel_nr(row);
 }
 

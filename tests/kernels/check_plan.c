@@ -5,6 +5,9 @@
 #include <string.h>
 #include "registry/registry.h"
 
+/* Pixels of a row of an image at most: more than kernels keep in a buffer. */
+enum { LONG_ROW = 67 };
+
 /* References of the rows of ops.def. */
 static const struct {
     const char *name;
@@ -54,6 +57,8 @@ bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t siz
     }
     range(op, 'I', row->mr, &op->min_rows, &op->max_rows);
     range(op, 'J', row->nr, &op->min_columns, &op->max_columns);
+    if (has(op, 'X') && op->max_columns < LONG_ROW)
+        op->max_columns = LONG_ROW;
     for (char letter = 'A'; letter <= 'Z'; letter++) /* sizes other than the tile's and panels' are loops */
         op->has_k |= has(op, letter) && !strchr("IJWG", letter);
     op->has_acc = op->is.computes && op->is.updates;
@@ -72,11 +77,11 @@ static void put_window(const struct shape *s, struct bench_sizes *z) {
 }
 
 /* Chooses the image of a tile of windows: the tile begins inside it or before it, and ends inside it or
- * beyond it. */
-static void put_image(const struct shape *s, struct bench_sizes *z) {
+ * beyond it. Up to two blocks of channels and a remainder. */
+static void put_image(const struct uk_kernel *row, const struct shape *s, struct bench_sizes *z) {
     const int64_t more = s->reversed ? 1 : s->gap ? -1 : -2;
 
-    *bench_size(z, 'C') = 1 + (3 * s->k + 5 * s->step) % SOME_COLUMNS;
+    *bench_size(z, 'C') = 1 + (3 * s->k + 5 * s->step) % (2 * row->column_step + 3);
     *bench_size(z, 'U') = s->step % 3;
     *bench_size(z, 'V') = (s->step + s->reversed) % 3;
     for (int i = 0; i < 2; i++) {
@@ -114,7 +119,7 @@ static void put_sizes(const struct uk_kernel *row, const struct op *op, const st
     /* The panel may be wider than the packed data. k ends in the last group, before it, or after it. */
     *bench_size(z, 'W') = packed + (s->gap ? GAP : 0);
     if (has(op, 'X'))
-        put_image(s, z);
+        put_image(row, s, z);
     *bench_size(z, 'G') = s->k / kr + (s->step < 3 || s->k < 2 * kr ? s->step % 2 : -1);
 }
 

@@ -21,9 +21,9 @@ enum { TAPS = 9 };
 /* For kernels that read each element once: columns of the matrix, its bytes, and half of them. */
 enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
 /* SOME: extent of sizes without an upper bound in operations that do not multiply, rounded up to a multiple
- * of the tile's. OTHERS: the tile's extent in sizes that are neither rows nor columns. CHANNELS: of each
- * pixel. */
-enum { SOME = 64, OTHERS = 4, CHANNELS = 64 };
+ * of the tile's. OTHERS: the tile's extent in sizes that are neither rows nor columns. PIXELS: of a row of an
+ * image, at least. CHANNELS: of each pixel. */
+enum { SOME = 64, OTHERS = 4, PIXELS = 28, CHANNELS = 64 };
 
 struct call {
     uk_function *function; /* from the kernel's row, looked up before timing */
@@ -123,7 +123,8 @@ void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d
     for (int i = 0; i < BENCH_LETTERS; i++) /* sizes that are peculiar to an operation */
         s->size[i] = some(d, (char)('A' + i), OTHERS);
     *bench_size(s, 'I') = some(d, 'I', uk_kernel_mr(k));
-    *bench_size(s, 'J') = some(d, 'J', uk_kernel_nr(k));
+    *bench_size(s, 'J') =
+        d->has_size['X' - 'A'] ? up_to_multiple(PIXELS, uk_kernel_nr(k)) : some(d, 'J', uk_kernel_nr(k));
     *bench_size(s, 'R') = *bench_size(s, 'S') = 3;
     *bench_size(s, 'T') = 4;
     *bench_size(s, 'C') = CHANNELS;

@@ -322,39 +322,47 @@ BYTE_DEPTHWISES(i8u8, int8_t, uint8_t)
 #undef BYTE_DEPTHWISE
 #undef BYTE_DEPTHWISES
 
-/* The tile of a depthwise convolution; windows are `step` rows and columns apart. */
-static void tile_of_windows(int64_t step, int64_t r, int64_t s, const float *x, int64_t ldr, int64_t lds,
-                            int64_t h, int64_t w, int64_t r0, int64_t s0, const float *f, int64_t ldfr,
-                            int64_t ldfs, float *y, int64_t ldyi, int64_t ldyj, int64_t acc, int64_t m,
-                            int64_t n, int64_t channels) {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t c = 0; c < channels; c++) {
-                float sum = acc ? y[i * ldyi + j * ldyj + c] : 0;
-
-                for (int64_t p = 0; p < r; p++)
-                    for (int64_t q = 0; q < s; q++) {
-                        const int64_t u = step * i + p - r0, v = step * j + q - s0;
-
-                        if (u >= 0 && u < h && v >= 0 && v < w)
-                            sum += x[u * ldr + v * lds + c] * f[p * ldfr + q * ldfs + c];
-                    }
-                y[i * ldyi + j * ldyj + c] = sum;
-            }
-}
-#define TILE_OF_WINDOWS(op, step)                                                                            \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const float *x,         \
-                           int64_t ldr, int64_t lds, int64_t h, int64_t w, int64_t r0, int64_t s0,           \
-                           const float *f, int64_t ldfr, int64_t ldfs, float *y, int64_t ldyi, int64_t ldyj, \
-                           int64_t acc, int64_t m, int64_t n, int64_t channels) {                            \
-        (void)MR;                                                                                            \
-        (void)NR;                                                                                            \
-        (void)KR;                                                                                            \
-        tile_of_windows(step, r, s, x, ldr, lds, h, w, r0, s0, f, ldfr, ldfs, y, ldyi, ldyj, acc, m, n,      \
-                        channels);                                                                           \
+/* Tiles of depthwise convolutions; windows are `step` rows and columns apart. A `total` is an element of y,
+ * or for i32 its value modulo 2^32. */
+#define TILES_OF_WINDOWS(op, element, weight, result, total)                                              \
+    static void op##_tile(int64_t step, int64_t r, int64_t s, const element *x, int64_t ldr, int64_t lds, \
+                          int64_t h, int64_t w, int64_t r0, int64_t s0, const weight *f, int64_t ldfr,    \
+                          int64_t ldfs, result *y, int64_t ldyi, int64_t ldyj, int64_t acc, int64_t m,    \
+                          int64_t n, int64_t channels) {                                                  \
+        for (int64_t i = 0; i < m; i++)                                                                   \
+            for (int64_t j = 0; j < n; j++)                                                               \
+                for (int64_t c = 0; c < channels; c++) {                                                  \
+                    total sum = acc ? (total)y[i * ldyi + j * ldyj + c] : 0;                              \
+                                                                                                          \
+                    for (int64_t p = 0; p < r; p++)                                                       \
+                        for (int64_t q = 0; q < s; q++) {                                                 \
+                            const int64_t u = step * i + p - r0, v = step * j + q - s0;                   \
+                                                                                                          \
+                            if (u >= 0 && u < h && v >= 0 && v < w)                                       \
+                                sum += (total)(x[u * ldr + v * lds + c] * f[p * ldfr + q * ldfs + c]);    \
+                        }                                                                                 \
+                    y[i * ldyi + j * ldyj + c] = (result)sum;                                             \
+                }                                                                                         \
+    }                                                                                                     \
+    TILE_OF_WINDOWS(op, op, element, weight, result, 1)                                                   \
+    TILE_OF_WINDOWS(op, op##_s2, element, weight, result, 2)
+#define TILE_OF_WINDOWS(name, op, element, weight, result, step)                                       \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const element *x, \
+                           int64_t ldr, int64_t lds, int64_t h, int64_t w, int64_t r0, int64_t s0,     \
+                           const weight *f, int64_t ldfr, int64_t ldfs, result *y, int64_t ldyi,       \
+                           int64_t ldyj, int64_t acc, int64_t m, int64_t n, int64_t channels) {        \
+        (void)MR;                                                                                      \
+        (void)NR;                                                                                      \
+        (void)KR;                                                                                      \
+        name##_tile(step, r, s, x, ldr, lds, h, w, r0, s0, f, ldfr, ldfs, y, ldyi, ldyj, acc, m, n,    \
+                    channels);                                                                         \
     }
-TILE_OF_WINDOWS(sdwc, 1)
-TILE_OF_WINDOWS(sdwc_s2, 2)
+TILES_OF_WINDOWS(sdwc, float, float, float, float)
+TILES_OF_WINDOWS(u8dwt, uint8_t, int8_t, int32_t, uint32_t)
+TILES_OF_WINDOWS(i8dwt, int8_t, int8_t, int32_t, uint32_t)
+TILES_OF_WINDOWS(u8u8dwt, uint8_t, uint8_t, int32_t, uint32_t)
+TILES_OF_WINDOWS(i8u8dwt, int8_t, uint8_t, int32_t, uint32_t)
+#undef TILES_OF_WINDOWS
 #undef TILE_OF_WINDOWS
 
 void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,

@@ -11,6 +11,7 @@ typedef struct {
     uint32_t lane[LANES];
 } __m512i;
 typedef uint16_t __mmask16;
+typedef uint64_t __mmask64;
 
 /* Defines a function whose result has `value` in lane i. */
 #define BY_LANE(name, parameters, value)    \
@@ -38,11 +39,44 @@ static inline uint32_t products(uint32_t x, uint32_t y) {
     return sum;
 }
 
+/* Byte i of 64, which the lanes have in order. */
+static inline uint32_t byte_of(const __m512i *x, int i) {
+    return x->lane[i / 4] >> i % 4 * 8 & 0xff;
+}
+
+/* Lane i of the interleaved elements of `bytes` bytes each: in every 128 bits those of x's and y's half that
+ * begins at byte `half`. */
+static inline uint32_t interleaved(const __m512i *x, const __m512i *y, int i, int bytes, int half) {
+    uint32_t value = 0;
+
+    for (int b = 0; b < 4; b++) {
+        const int at = i % 4 * 4 + b, element = at / bytes,
+                  from = i / 4 * 16 + half + element / 2 * bytes + at % bytes;
+
+        value |= byte_of(element % 2 ? y : x, from) << 8 * b;
+    }
+    return value;
+}
+
+/* Lane i of the bytes of p that the mask selects. */
+static inline uint32_t some_bytes(__mmask64 mask, const void *p, int i) {
+    uint32_t value = 0;
+
+    for (int b = 4 * i; b < 4 * i + 4; b++)
+        value |= mask >> b & 1 ? (uint32_t)((const uint8_t *)p)[b] << b % 4 * 8 : 0;
+    return value;
+}
+
 BY_LANE(_mm512_setzero_si512, (void), 0)
 BY_LANE(_mm512_set1_epi32, (int32_t x), x)
 BY_LANE(_mm512_set1_epi8, (char x), (uint8_t)x * 0x01010101u)
 BY_LANE(_mm512_loadu_si512, (const void *p), lane_at(p, i))
 BY_LANE(_mm512_maskz_loadu_epi32, (__mmask16 mask, const void *p), mask >> i & 1 ? lane_at(p, i) : 0)
+BY_LANE(_mm512_maskz_loadu_epi8, (__mmask64 mask, const void *p), some_bytes(mask, p, i))
+BY_LANE(_mm512_unpacklo_epi8, (__m512i x, __m512i y), interleaved(&x, &y, i, 1, 0))
+BY_LANE(_mm512_unpackhi_epi8, (__m512i x, __m512i y), interleaved(&x, &y, i, 1, 8))
+BY_LANE(_mm512_unpacklo_epi16, (__m512i x, __m512i y), interleaved(&x, &y, i, 2, 0))
+BY_LANE(_mm512_unpackhi_epi16, (__m512i x, __m512i y), interleaved(&x, &y, i, 2, 8))
 BY_LANE(_mm512_add_epi32, (__m512i x, __m512i y), x.lane[i] + y.lane[i])
 BY_LANE(_mm512_sub_epi32, (__m512i x, __m512i y), x.lane[i] - y.lane[i])
 BY_LANE(_mm512_xor_si512, (__m512i x, __m512i y), x.lane[i] ^ y.lane[i])
@@ -51,6 +85,10 @@ BY_LANE(_mm512_permutexvar_epi32, (__m512i index, __m512i x), x.lane[index.lane[
 BY_LANE(_mm512_dpbusd_epi32, (__m512i s, __m512i x, __m512i y), s.lane[i] + products(x.lane[i], y.lane[i]))
 BY_LANE(_mm512_mask_dpbusd_epi32, (__m512i s, __mmask16 mask, __m512i x, __m512i y),
         s.lane[i] + (mask >> i & 1 ? products(x.lane[i], y.lane[i]) : 0))
+
+static inline void _mm512_storeu_si512(void *p, __m512i x) {
+    memcpy(p, x.lane, sizeof x.lane);
+}
 
 static inline void _mm512_mask_storeu_epi32(void *p, __mmask16 mask, __m512i x) {
     for (int i = 0; i < LANES; i++)
