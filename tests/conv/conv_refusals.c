@@ -304,6 +304,7 @@ static void a_plan_in_words(void **state) {
     assert_int_equal(uk_conv2d_explain(&plan, cut, sizeof cut), length);
     assert_int_equal(strlen(cut), sizeof cut - 1);
     assert_non_null(strstr(text, "path: "));
+    assert_non_null(strstr(text, "weights: "));
 }
 
 int main(void) {

@@ -236,6 +236,12 @@ size_t uk_conv2d_explain(const struct uk_conv2d_plan *plan, char *buffer, size_t
                 p->kernel ? p->kernel->symbol : "");
     uk_gemm_add(&t, "x: %s; y: %s\n", copies[p->copies],
                 p->stores ? "stored from a buffer" : "written in place");
+    uk_gemm_add(&t, "weights: %s\n",
+                p->path == &uk_conv_none ? "not read"
+                : p->weights_packed      ? "packed beforehand"
+                : p->reads_weights       ? "read in place"
+                : p->panel_bytes         ? "packed in each call, a panel at a time"
+                                         : "packed in each call");
     uk_gemm_add(&t, "tiles: %lld pixels x %d channels; blocks of %lld rows\n", (long long)p->tile, p->width,
                 (long long)p->block);
     if (p->box_r)
