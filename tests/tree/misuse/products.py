@@ -63,11 +63,6 @@ class World:
             raise SystemExit(f"no plan of a convolution: status {made}")
         return plan
 
-    def packed_weights(self):
-        packed = self.keep((ctypes.c_float * 256)())
-        self.api.uk_sconv2d_pack_weights(self.convolution(True), self.matrix(), packed)
-        return packed
-
     def bad(self, kind):
         if kind == "const struct uk_conv2d_plan *":
             return [None, ("one that is not made", self.keep((ctypes.c_char * (1024 + 64))()) + 63 & ~63)]
