@@ -239,7 +239,7 @@ for program in u8i8 u8i8_nchw u8i8_nhwc; do
     expect 0 'check: equal' 'is compiled as plain loops' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
 done
 expect 0 'check: equal' 'is compiled as plain loops' run conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --check
-expect 0 'check: equal' 'is compiled as plain loops' run conv2d_depthwise_u8i8_nhwc_s2.uk --size P=7 --size Q=6 --size C=37 --check
+expect 0 'check: equal' '' run conv2d_depthwise_u8i8_nhwc_s2.uk --size P=7 --size Q=6 --size C=37 --check
 for rule in float upward doubling; do
     expect 0 'check: equal' '' run conv2d_requantize_$rule.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 done

@@ -154,11 +154,11 @@ static enum gemm_form form_of(const struct gemm_tile *t) {
 }
 
 /* Sets the kernel and its tile. */
-static void set_tile(struct conv_plan *plan, const struct gemm_tile *t, bool is_whole) {
-    const struct uk_kernel *k = t->kernel[form_of(t)];
+static void set_tile(struct conv_plan *plan, const struct gemm_tile *t, enum gemm_form form, bool is_whole) {
+    const struct uk_kernel *k = t->kernel[form];
 
     plan->kernel = k;
-    plan->form = form_of(t);
+    plan->form = form;
     plan->width = k->nr;
     if (plan->copies == CONV_IN_PLACE && !plan->stores)
         uk_conv_join_pixels(&plan->shape, k->mr);
@@ -221,14 +221,15 @@ static double cycles(struct conv_plan *plan) {
 
     for (int i = 0; i < type->tiles * 4; i++) {
         const struct gemm_tile *t = &type->tile[i / 4];
+        const enum gemm_form form = form_of(t);
         struct conv_plan one = before;
 
         one.packing = CONV_PANELS;
         one.copies = i % 2 ? CONV_PIXELS : CONV_IN_PLACE;
         one.stores = before.shape.y.channel != 1;
-        if (form_of(t) == GEMM_FORMS || (one.copies == CONV_IN_PLACE && before.shape.x.channel != 1))
+        if (form == GEMM_FORMS || (one.copies == CONV_IN_PLACE && before.shape.x.channel != 1))
             continue;
-        set_tile(&one, t, i / 2 % 2);
+        set_tile(&one, t, form, i / 2 % 2);
         one.cycles = tile_cycles(&one, t) + uk_conv_copy_cycles(&one);
         if (one.cycles < best.cycles)
             best = one;
