@@ -155,6 +155,18 @@ static bool is_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n)
            (n->upper->value - n->lower->value) % g->target->vectors.bytes == 0;
 }
 
+/* True for a short row of bytes computed from larger values that ends with part of a vector of them, for
+ * AVX-512: converting up to 15 elements one by one takes longer than the whole vectors. In long rows, masks
+ * for all vectors take longer. */
+static bool is_short_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n) {
+    enum { AVX512 = 64, SINGLE = 4, SHORT = 2 * AVX512 };
+
+    return g->target->vectors.bytes == AVX512 && is_row_of_vectors(g, n) &&
+           uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS &&
+           n->upper->value - n->lower->value < SHORT &&
+           (n->upper->value - n->lower->value) % (AVX512 / SINGLE) != 0;
+}
+
 /* Sets the metadata of a loop. An edge fits into few vectors: masked ones are faster than a scalar remainder.
  * A GPU's loop that reads under a condition stays scalar: its vectors of conditions make LLVM 19 abort in
  * some cases (SIFixSGPRCopies), and their elements are read one by one anyway. */
@@ -168,7 +180,7 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
 
     if (n->loop == UK_LOOP_VECTOR || is_scalar || is_bytes)
         operand[count++] = pair(g, "llvm.loop.vectorize.enable", is_scalar ? no : yes);
-    if (n->full && g->in_edge && !is_scalar)
+    if (!is_scalar && ((n->full && g->in_edge) || is_short_row_of_bytes(g, n)))
         operand[count++] = pair(g, "llvm.loop.vectorize.predicate.enable", yes);
     if (g->group)
         operand[count++] = pair(g, "llvm.loop.parallel_accesses", g->group);
