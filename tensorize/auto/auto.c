@@ -101,6 +101,11 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
+/* True if rows and columns of the window are axes of the kernel: both loops have to stay. */
+static bool takes_rows_of_window(const struct uk_kernel_plan *p) {
+    return takes_windows(p) || (p->fit.intrinsic && uk_is_depthwise_tile(&p->fit));
+}
+
 /* Copies operands that a kernel should read from a copy: borders, and strided windows. Kernels with
  * transposed tiles read pixels one by one at any distance, and need no copy of strided windows. */
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st,
@@ -119,7 +124,7 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st,
     if (((fits || groups) && (status = uk_copy_borders(s, st, p.fit.transposed, zeros))) ||
         (windows && (status = choose_quietly(s, st, UK_PAD_GUARD, &q))) ||
         (takes_windows(&q) && (status = uk_copy_borders(s, st, false, UK_ZEROS_FOR_WINDOWS))) ||
-        (copies && (status = uk_fuse_sums(s, st))))
+        (copies && !takes_rows_of_window(&q) && (status = uk_fuse_sums(s, st))))
         return status;
     status = choose_transposed(s, st, transposed);
     return status || transposed->fit.intrinsic || !copies ? status : uk_part_windows(s, st);

@@ -48,10 +48,8 @@ int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f) {
 }
 
 bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f) {
-    const int v = axis_of_channels(st, f);
-
-    return (has_form(f, UK_OP_DEPTHWISE_CHANNELS) && v < 0) ||
-           (has_form(f, UK_OP_DEPTHWISE_TILE) && (v < 0 || uk_constant_extent(st, f->axis[v]) == 1));
+    return (has_form(f, UK_OP_DEPTHWISE_CHANNELS) || has_form(f, UK_OP_DEPTHWISE_TILE)) &&
+           axis_of_channels(st, f) < 0;
 }
 
 /* Factor by which n iterations in groups take longer because the last group counts as a full one. */

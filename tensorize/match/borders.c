@@ -37,17 +37,20 @@ static bool moves_as(const struct uk_attempt *t, const struct uk_affine *index,
 }
 
 /* The stored dimension of the pair's operand that the declared tensor's dimension d is, or -1. Each dimension
- * is that of one declared dimension at most. */
+ * is that of one declared dimension at most: rows and columns of an image may have changed places. */
 static int dimension_of(const struct uk_attempt *t, const struct uk_pair *p, int d) {
     const struct uk_operand *have = &t->st->operand[p->operand], *want = &t->declared->operand[p->declared];
-    int at = -1;
+    const int dims = have->tensor->stored_dims;
+    bool used[UK_MAX_DIMS] = {false};
+    int at = 0;
 
-    for (int n = 0; n <= d; n++) {
-        do
-            at++;
-        while (at < have->tensor->stored_dims && !moves_as(t, &have->index[at], &want->index[n]));
+    for (int n = 0; n <= d && at < dims; n++) {
+        for (at = 0; at < dims && (used[at] || !moves_as(t, &have->index[at], &want->index[n])); at++)
+            ;
+        if (at < dims)
+            used[at] = true;
     }
-    return at < have->tensor->stored_dims ? at : -1;
+    return at < dims ? at : -1;
 }
 
 bool uk_match_find_border(struct uk_attempt *t, const struct uk_var *v) {
