@@ -42,7 +42,7 @@ static const struct uk_kernel *find_kernel(const struct conv_plan *plan, enum uk
         const double cycles =
             uk_cost_cycles(&type->machine->core,
                            uk_core_vectors(&type->machine->core, lanes * (int)sizeof(float)), &n) /
-            (k->mr * k->nr) * (is_tile ? waste_of(v->q, k->nr) * waste_of(v->o, lanes) : 1);
+            (k->mr * k->nr) * waste_of(v->o, lanes) * (is_tile ? waste_of(v->q, k->nr) : 1);
 
         if (!best || cycles < *least) {
             best = k;
@@ -80,6 +80,9 @@ static double cycles_of_tiles(struct conv_plan *plan) {
     plan->width = (int)uk_min(channels_of_panel(plan), INT32_MAX);
     plan->tile = v->q;
     uk_conv_set_block(plan, true);
+    /* A block of whole calls; with one panel no other reads the rows again. */
+    plan->block = conv_panels(plan) == 1 ? uk_max(conv_rows(v), 1)
+                                         : uk_ceil_div(plan->block, plan->kernel->mr) * plan->kernel->mr;
     return (double)conv_rows(v) * (double)v->q * (double)v->o * (double)v->r * (double)v->s * element +
            (double)conv_rows(v) / plan->kernel->mr * (double)conv_panels(plan) * GEMM_CALL +
            uk_conv_stream_cycles(plan);
@@ -97,9 +100,13 @@ static double cycles(struct conv_plan *plan) {
     plan->width = (int)uk_min(plan->kernel->nr, v->o);
     plan->tile = plan->kernel->mr;
     uk_conv_set_block(plan, true);
-    const double pixels = (double)conv_rows(v) * (double)v->q;
+    const struct uk_vectors *vectors = plan->type->vectors;
+    const double pixels = (double)conv_rows(v) * (double)v->q,
+                 sums = pixels * (double)uk_ceil_div(v->o, lanes_of(plan->kernel)) * (double)v->r;
 
+    /* Each row of the window reads and writes the sums. */
     return pixels * (double)v->o * (double)v->r * (double)v->s * element +
+           sums / uk_ports_rate(&vectors->load) + sums / uk_ports_rate(&vectors->store) +
            pixels / (double)plan->tile * (double)conv_panels(plan) * (double)v->r * GEMM_CALL +
            uk_conv_copy_cycles(plan) + uk_conv_stream_cycles(plan);
 }
