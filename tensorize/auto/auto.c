@@ -6,7 +6,6 @@
 #include "stage.h"
 #include "copies.h"
 #include "tiling.h"
-#include "sums.h"
 #include "costing.h"
 
 /* Chooses a plan for the transposed stage, if there is one. */

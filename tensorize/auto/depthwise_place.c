@@ -50,8 +50,7 @@ bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *
     return any;
 }
 
-/* The length of about equal parts of n, multiples of `step`, of which none is longer than `most` if that is
- * at least `step`. */
+/* The length of about equal parts of n: a multiple of `step`, at most `most` if that is at least `step`. */
 static int64_t even_part(int64_t n, int64_t most, int64_t step) {
     const int64_t parts = uk_ceil_div(n, uk_max(most / step * step, step));
 

@@ -21,7 +21,7 @@
 #include "registry/operation.h"
 #include "copies.h"
 #include "steps.h"
-#include "sums.h"
+#include "stage.h"
 #include "costing.h"
 
 /* The outer one of two loops of the sum that could be fused if the operand were read from a copy with a

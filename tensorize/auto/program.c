@@ -8,7 +8,6 @@
 #include "registry/operation.h"
 #include "stage.h"
 #include "steps.h"
-#include "sums.h"
 
 static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
     for (int o = 1; o < st->operands; o++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside room auto: the choice of a stage's kernel, its schedule, and stages that are inlined into others. */
+/* Inside room auto: the choice of a stage's kernel, its schedule, sums, and stages that are inlined into
+ * others. */
 #ifndef UK_AUTO_STAGE_H
 #define UK_AUTO_STAGE_H
 
@@ -48,5 +49,25 @@ bool uk_is_elementwise(const struct uk_stage *st);
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
 /* Inlines elementwise stages into their only reader, if that is elementwise too. */
 enum uk_status uk_inline_stages(struct uk_schedule *s);
+
+/* ---- sums.c: loops of sums of products ---- */
+
+/* Fuses the loop at `position` with the next one. */
+enum uk_status uk_fuse_loop_pair(struct uk_schedule *s, struct uk_stage *st, int position);
+/* True if the loops at `position` and the next one are summed over, the stage is a sum of products, an
+ * operand is contiguous along them, and the first one's extent is a constant. */
+bool uk_is_long_sum(const struct uk_stage *st, int position);
+/* Fuses such loops if every operand is addressed by them as by a single loop. */
+enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);
+
+/* ---- sums.c: sums that no kernel computes ---- */
+
+/* Moves the loop over a row of the output inside the sum's loops, if that gives vectors. */
+enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st);
+/* The number of loops of the sum's nest that the reader shares with it if it runs after each row; 0: it
+ * cannot do so. */
+int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader);
+/* The sum immediately before the stage, if the stage can join its nest; NULL: there is none. */
+struct uk_stage *uk_preceding_sum(const struct uk_schedule *s, const struct uk_stage *st);
 
 #endif

@@ -10,7 +10,6 @@
  */
 #include "stage.h"
 #include "steps.h"
-#include "sums.h"
 
 /* Minimum elements of such a row: vectors of a shorter one would be nearly empty. A long row is split so that
  * its sums, and as many elements of an operand, take at most a quarter of the first-level cache. */

@@ -171,8 +171,8 @@ bool uk_match_check_alignment(struct uk_attempt *t, int tensor);
 
 /* True if the declaration's pad leaves out terms of its sum. */
 bool uk_match_is_border(struct uk_attempt *t, const struct uk_expr *pad);
-/* Binds a size that says where a tile is in an image. False: it is none, or the operand has no dimension for
- * it. */
+/* Binds a size that says where a tile is in an image. False: the size says something else, or the operand has
+ * no dimension for it. */
 bool uk_match_find_border(struct uk_attempt *t, const struct uk_var *v);
 /* Marks the guards that the kernel applies, in a copy of the stage that the attempt goes on with. */
 bool uk_match_take_borders(struct uk_attempt *t);

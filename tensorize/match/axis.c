@@ -32,8 +32,8 @@ struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *
     return sum;
 }
 
-/* The size of which p, over the declaration's sizes, is a multiple, if it is a stride that is not bound yet;
- * else NULL. */
+/* If p, over the declaration's sizes, is a multiple of a single size, a stride that is not bound yet: that
+ * size; else NULL. */
 static const struct uk_var *free_stride(const struct uk_attempt *t, const struct uk_poly *p) {
     if (p->terms != 1 || p->term[0].factor < 1 || p->term[0].atoms != 1)
         return NULL;

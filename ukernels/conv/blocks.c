@@ -28,7 +28,7 @@ void uk_conv_set_block(struct conv_plan *plan, bool is_whole) {
     plan->block = uk_ceil_div(all, uk_ceil_div(all, uk_max(rows, 1)));
 }
 
-/* Cycles of a copy of so many elements, from L2 and to it. */
+/* Cycles of copying `elements` floats from L2 to L2. */
 static double moved_cycles(const struct gemm_type *type, double elements, bool transposes) {
     const struct uk_vectors *vectors = type->vectors;
     const int lanes = (int)uk_max(vectors->bytes / (int)sizeof(float), 1);
@@ -57,7 +57,7 @@ double uk_conv_copy_cycles(const struct conv_plan *plan) {
     return cycles;
 }
 
-/* Cycles of moving so many elements once from the cache that holds them, or from memory. */
+/* Cycles of moving `elements` floats once from the cache that holds them, or from memory. */
 static double stream_cycles(const struct uk_machine *m, double elements) {
     const double bytes = elements * sizeof(float);
 

@@ -71,7 +71,7 @@ enum conv_copy {
     CONV_CHANNELS /* [row][channel][column % stride_w][column / stride_w] */
 };
 
-/* Orders of packed weights; groups and, but for depthwise weights, panels are outermost. */
+/* Orders of packed weights. Groups are outermost, then panels; depthwise weights have neither. */
 enum conv_packing {
     CONV_PANELS,  /* [r][s][c][NR]: output channels of a panel, the last one filled up with zeros */
     CONV_LINES,   /* [s][o][r][c], o of the group: no panels */

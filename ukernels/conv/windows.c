@@ -24,8 +24,9 @@ static bool is_contiguous(const struct conv_plan *plan) {
     return v->dilation_w == 1 && (plan->copies == CONV_PIXELS || v->x.column == v->gc);
 }
 
-/* Terms whose panel stays in L1, next to rows of the image; or where lines from L2 arrive while L1 is read,
- * so many that sums are read and written less often, and the panel stays in L2. */
+/* The number of terms that a tile adds at a time. Their panel stays in L1, next to rows of the image. Where
+ * lines from L2 arrive while L1 is read it stays in L2: more terms at a time read and write the sums less
+ * often. */
 static int64_t terms_at_a_time(const struct conv_plan *plan) {
     const struct uk_machine *m = plan->type->machine;
     const int64_t bytes = m->core.serial_transfers ? m->cache[UK_L1].size * 2 / 3 : m->cache[UK_L2].size / 4;
