@@ -79,13 +79,15 @@ static void put_window(const struct shape *s, struct bench_sizes *z) {
 /* Chooses the image of a tile of windows: the tile begins inside it or before it, and ends inside it or
  * beyond it. Up to two blocks of channels and a remainder. */
 static void put_image(const struct uk_kernel *row, const struct shape *s, struct bench_sizes *z) {
-    const int64_t more = s->reversed ? 1 : s->gap ? -1 : -2;
+    const int64_t apart = row->operation->stride;
 
     *bench_size(z, 'C') = 1 + (3 * s->k + 5 * s->step) % (2 * row->column_step + 3);
     *bench_size(z, 'U') = s->step % 3;
-    *bench_size(z, 'V') = (s->step + s->reversed) % 3;
+    *bench_size(z, 'V') = (s->step + (s->k % 4 == 0)) % 3;
     for (int i = 0; i < 2; i++) {
-        const int64_t input = 2 * ((i ? s->nr : s->mr) - 1) + *bench_size(z, i ? 'S' : 'R'),
+        /* One more than the tile reads, or one less: rows and columns in all combinations. */
+        const int64_t more = (i ? s->reversed : s->k % 2) ? -1 : 1,
+                      input = apart * ((i ? s->nr : s->mr) - 1) + *bench_size(z, i ? 'S' : 'R'),
                       n = input - *bench_size(z, i ? 'V' : 'U') + more;
 
         *bench_size(z, i ? 'Z' : 'X') = n > 0 ? n : 0;
