@@ -46,6 +46,13 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
+/* True if the plan takes fewer cycles than the other, or than plain loops if the other has no kernel. */
+static bool is_faster(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_kernel_plan *p,
+                      const struct uk_kernel_plan *than) {
+    return than->fit.intrinsic ? uk_is_better_plan(p, than)
+                               : !uk_can_use_plain_loops(s) || p->cycles < uk_plain_cycles(s, st);
+}
+
 /* Chooses the best plan, or none, as if operands with this pad were in memory beyond their bounds; reports
  * nothing. Transposed tiles have loops outside the images' loop, which leaves no place for a copy per
  * image. */
@@ -53,6 +60,7 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
                                      struct uk_kernel_plan *p) {
     struct uk_bound *bound = uk_alloc(s->arena, sizeof st->bound);
     enum uk_pad kept[UK_MAX_OPERANDS];
+    struct uk_kernel_plan transposed = {0};
     struct uk_text *report = s->report;
     const int bounds = st->bounds;
 
@@ -68,9 +76,16 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
         if (pad != UK_PAD_GUARD || !bound[b].is_guard)
             st->bound[st->bounds++] = bound[b];
     s->report = NULL;
-    enum uk_status status = choose_transposed(s, st, p);
-    if (!status && !p->fit.intrinsic)
+    enum uk_status status = choose_transposed(s, st, &transposed);
+    if (!status)
         status = uk_choose_kernel(s, st, false, p);
+    if (transposed.fit.intrinsic && (!status || status == UK_NO_MATCH) &&
+        (status || is_faster(s, st, &transposed, p))) {
+        *p = transposed;
+        if (status)
+            uk_context_forget(s->context);
+        status = UK_OK;
+    }
     s->report = report;
     st->plain_loops_reason = NULL;
     st->bounds = bounds;
@@ -144,13 +159,6 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
     const int64_t channels = uk_constant_extent(st, f->axis[v]), most = uk_kernel_nr(f->intrinsic->row);
     if (s->target->vectors.bytes < 16 || (channels > 0 && channels % most == 0))
         f->max_extent[v] = most;
-}
-
-/* True if the plan takes fewer cycles than the other, or than plain loops if the other has no kernel. */
-static bool is_faster(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_kernel_plan *p,
-                      const struct uk_kernel_plan *than) {
-    return than->fit.intrinsic ? uk_is_better_plan(p, than)
-                               : !uk_can_use_plain_loops(s) || p->cycles < uk_plain_cycles(s, st);
 }
 
 /* Chooses a plan with pixels as columns for a stage with few channels, and copies its input for them, if that

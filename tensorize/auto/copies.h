@@ -48,6 +48,25 @@ enum uk_status uk_spread_weights(struct uk_schedule *s, struct uk_stage *st, con
 /* Copies the input of strided windows, if that is cheap, so that adjacent columns of the kernel are adjacent
  * in memory. */
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
+/* A window whose pixels are not adjacent in an operand: `loop`, of the sum, is outside the loop over the
+ * channels of a pixel, and moves along the dimension by `apart` pixels; channels of other groups may lie
+ * between. `pixels`: the loop of the dimension that moves by fewer; NULL: there is none. */
+struct uk_spread_window {
+    const struct uk_loop *loop;
+    struct uk_loop *pixels;
+    int dimension;
+    int64_t apart;
+};
+/* The operand's window of this kind; without `loop` if it has none. */
+struct uk_spread_window uk_spread_window_of(const struct uk_stage *st, int operand);
+/* Makes x access a tensor in which the window's pixels are adjacent, to see which loops could be fused: only
+ * the stride along the window is right. NULL: out of memory. */
+struct uk_tensor *uk_as_gathered(struct uk_schedule *s, struct uk_operand *x,
+                                 const struct uk_spread_window *w);
+/* Gives the step that copies the operand a layout in which they are, [.., g, w % apart, w / apart, c], and
+ * splits the loop over pixels so that this layout can be indexed. */
+enum uk_status uk_gather_window(struct uk_schedule *s, struct uk_stage *st, int operand,
+                                const struct uk_spread_window *w, struct uk_step *copy);
 /* A copy of one image belongs inside this loop: the last of the stage's leading loops on which the operand
  * depends, before the first one that moves a window over the image or is `columns`. NULL: the first loop is
  * no such loop. */

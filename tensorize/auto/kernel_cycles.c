@@ -79,14 +79,29 @@ struct product {
     int64_t rows, columns, group; /* group: as `rows` of uk_product_iteration */
 };
 
-/* Sets the rows or columns of *p to n, the extent of the v-th axis. Of the axes of a square tile the first is
- * that of the rows. */
-static void set_extent(const struct uk_fit *f, int v, double n, struct product *p) {
-    const struct uk_kernel *row = f->intrinsic->row;
-    const int64_t most = v < f->axes ? f->max_extent[v] : f->unit[v - f->axes],
-                  extent = (int64_t)uk_min_real(uk_max_real(n, 1), INT32_MAX);
+/* The tile's extent along the v-th axis of the fit; 0: the kernel takes any. */
+static int64_t tile_extent(const struct uk_fit *f, int v) {
+    return v < f->axes ? f->max_extent[v] : f->unit[v - f->axes];
+}
 
-    if (most == uk_kernel_nr(row) && (most != uk_kernel_mr(row) || p->row_axis >= 0)) {
+/* True if an axis after the v-th one has the extent of the tile's columns. */
+static bool has_columns_after(const struct uk_stage *st, const struct uk_fit *f, int v) {
+    for (v++; v < f->axes + f->units; v++)
+        if ((v >= f->axes || !uk_is_reduced(st, f->axis[v])) &&
+            tile_extent(f, v) == uk_kernel_nr(f->intrinsic->row))
+            return true;
+    return false;
+}
+
+/* Sets the rows or columns of *p to n, the extent of the v-th axis. Of the axes of a square tile, and where
+ * tiles of fewer rows than mr have as many as columns, the first is that of the rows. */
+static void set_extent(const struct uk_stage *st, const struct uk_fit *f, int v, double n,
+                       struct product *p) {
+    const struct uk_kernel *row = f->intrinsic->row;
+    const int64_t most = tile_extent(f, v), extent = (int64_t)uk_min_real(uk_max_real(n, 1), INT32_MAX);
+
+    if (most == uk_kernel_nr(row) &&
+        (p->row_axis >= 0 || (most != uk_kernel_mr(row) && !has_columns_after(st, f, v)))) {
         p->columns = extent;
         return;
     }
@@ -101,7 +116,7 @@ static struct product product_of(const struct uk_schedule *s, const struct uk_st
 
     for (int v = 0; v < f->axes + f->units; v++)
         if (v >= f->axes || !uk_is_reduced(st, f->axis[v]))
-            set_extent(f, v, v < f->axes ? uk_values_estimate(s, st, f->axis[v]) : 1, &p);
+            set_extent(st, f, v, v < f->axes ? uk_values_estimate(s, st, f->axis[v]) : 1, &p);
     return p;
 }
 
@@ -178,7 +193,7 @@ static double steps_of(const struct uk_schedule *s, const struct uk_stage *st, c
                        double n) {
     const struct uk_kernel *row = f->intrinsic->row;
     const bool has_loop = v < f->axes;
-    const int64_t most = has_loop ? f->max_extent[v] : f->unit[v - f->axes];
+    const int64_t most = tile_extent(f, v);
 
     if (row && has_loop && uk_depthwise_block(st, f, v)) {
         /* instructions are per channel */

@@ -25,7 +25,7 @@
 #include "costing.h"
 
 /* The outer one of two loops of the sum that could be fused if the operand were read from a copy with a
- * border of zeros; NULL: there are none. */
+ * border of zeros, in which the pixels of a window are adjacent; NULL: there are none. */
 static const struct uk_loop *fusable_loop(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     struct uk_stage *trial = uk_alloc(s->arena, sizeof *trial);
     int kept = 0;
@@ -33,7 +33,10 @@ static const struct uk_loop *fusable_loop(struct uk_schedule *s, const struct uk
     if (!trial)
         return NULL;
     *trial = *st;
+    const struct uk_spread_window w = uk_spread_window_of(st, operand);
     trial->operand[operand].pad = UK_PAD_NONE;
+    if (w.loop && !uk_as_gathered(s, &trial->operand[operand], &w))
+        return NULL;
     for (int b = 0; b < st->bounds; b++)
         if (!st->bound[b].is_guard || st->bound[b].operand != operand)
             trial->bound[kept++] = st->bound[b];
@@ -169,7 +172,8 @@ static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int ope
         (x->pad == UK_PAD_GUARD && !may_add_zeros(st, operand)) ||
         (!is_cheap && (!has_windows(st, operand) || copied * SHORT_ROWS * 2 > uk_plain_cycles(s, st))))
         return false;
-    return (is_cheap && x->pad == UK_PAD_GUARD && fusable_loop(s, st, operand)) ||
+    return (is_cheap && (x->pad == UK_PAD_GUARD || uk_spread_window_of(st, operand).loop) &&
+            fusable_loop(s, st, operand)) ||
            lacks_groups(s, st, operand, is_before_fusion);
 }
 
@@ -206,16 +210,20 @@ static double part_inside(const struct uk_schedule *s, const struct uk_stage *st
     return inside / (n * places);
 }
 
-/* True if the calls that longer sums save cost more cycles than the additional products with zeros. */
+/* True if the calls that longer sums save, and the loops that set the output to 0 before sums of which terms
+ * are left out, cost more cycles than the additional products with zeros. */
 static bool is_saving_larger(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls,
                              double cycles) {
     const struct uk_operand *x = &st->operand[operand];
+    const struct uk_tensor *y = st->operand[0].tensor;
+    const double to_zero = elements(s, y) * (double)uk_type_bytes(y->type) / s->target->vectors.bytes /
+                           uk_ports_rate(&s->target->vectors.store);
     const struct uk_loop *l = fusable_loop(s, st, operand);
     double inside = 1;
 
     for (int d = 0; d < x->tensor->dims; d++)
         inside *= part_inside(s, st, x, d);
-    return l && calls * (1 - 1 / uk_values_estimate(s, st, l)) > cycles * (1 - inside);
+    return l && calls * (1 - 1 / uk_values_estimate(s, st, l)) + to_zero > cycles * (1 - inside);
 }
 
 bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
@@ -381,9 +389,12 @@ enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool 
         if (status)
             return status;
         struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
+        const struct uk_spread_window w = uk_spread_window_of(st, o);
 
         if (!step)
             return uk_out_of_memory(s->context);
+        if (w.loop && fusable_loop(s, st, o) && (status = uk_gather_window(s, st, o, &w, step)))
+            return status;
         status = uk_copy_operand(s, st, o, place, step);
         /* for example, the value outside differs between elements */
         if (status == UK_REFUSED)

@@ -5,6 +5,9 @@
  * the same remainder adjacent; it also holds the padding.
  *
  * The copy runs as plain loops, so it is made only if it is cheap compared to the sums.
+ *
+ * Windows whose pixels are not adjacent, because they are dilated or other groups' channels lie between them:
+ * in a copy [.., g, w % d, w / d, c] they are, and with their channels they are one sum.
  */
 #include "copies.h"
 #include "steps.h"
@@ -32,15 +35,15 @@ static bool is_read_once(const struct uk_stage *st, int operand) {
     return true;
 }
 
-/* True if every other loop of the dimension has a coefficient that is a multiple of `apart`, or a divisor,
- * which a split of the loop turns into a multiple. */
-static bool can_part(const struct windows *w) {
-    const struct uk_affine *f = &w->st->operand[w->operand].index[w->dimension];
+/* True if every loop of the dimension has a coefficient that is a multiple of `apart`, or a divisor, which a
+ * split of the loop turns into a multiple. */
+static bool can_part(const struct uk_stage *st, int operand, int dimension, int64_t apart) {
+    const struct uk_affine *f = &st->operand[operand].index[dimension];
 
-    for (int i = 0; i < w->st->loops; i++) {
-        int64_t c = f->coefficient[w->st->loop[i]->id];
+    for (int i = 0; i < st->loops; i++) {
+        int64_t c = f->coefficient[st->loop[i]->id];
 
-        if (c < 0 || (c && c % w->apart && w->apart % c))
+        if (c < 0 || (c && c % apart && apart % c))
             return false;
     }
     return !f->general;
@@ -62,7 +65,7 @@ static bool find_windows(struct windows *w) {
         w->operand = o;
         w->dimension = last;
         w->apart = x->index[last].coefficient[w->columns->id];
-        if (w->apart > 1 && is_step(x, w->columns, w->apart) && can_part(w))
+        if (w->apart > 1 && is_step(x, w->columns, w->apart) && can_part(st, o, last, w->apart))
             return true;
     }
     return false;
@@ -108,11 +111,12 @@ static enum uk_status split_loops(struct windows *w) {
     return UK_OK;
 }
 
-/* (.., w) -> [.., w % apart, w / apart] */
-static struct uk_map *parted_map(struct uk_schedule *s, int dims, int64_t apart) {
+/* (.., w, g, c) -> [.., g, w % apart, w / apart, c]: the dimensions between this one and the last come before
+ * it. */
+static struct uk_map *parted_map(struct uk_schedule *s, int dims, int dimension, int64_t apart) {
     struct uk_map *m = uk_alloc(s->arena, sizeof *m);
     struct uk_var *v = uk_alloc(s->arena, sizeof *v * UK_MAX_DIMS);
-    struct uk_index *n = uk_index_int(s->arena, apart);
+    struct uk_index *n = uk_index_int(s->arena, apart), *to[UK_MAX_DIMS];
 
     if (!m || !v || !n)
         return NULL;
@@ -120,15 +124,95 @@ static struct uk_map *parted_map(struct uk_schedule *s, int dims, int64_t apart)
     for (int d = 0; d < dims; d++) {
         v[d] = (struct uk_var){.name = uk_format(s->arena, "d%d", d), .kind = UK_VAR_ITERATOR, .number = d};
         m->from[d] = &v[d];
-        m->to[d] = uk_index_var(s->arena, &v[d]);
+        if (!v[d].name || !(to[d] = uk_index_var(s->arena, &v[d])))
+            return NULL;
     }
-    m->to_count = dims + 1;
-    m->to[dims - 1] = uk_index_op(s->arena, UK_I_MOD, uk_index_var(s->arena, &v[dims - 1]), n);
-    m->to[dims] = uk_index_op(s->arena, UK_I_DIV, uk_index_var(s->arena, &v[dims - 1]), n);
-    for (int d = 0; d <= dims; d++)
-        if (!m->to[d] || (d < dims && !v[d].name))
+    for (int d = 0; d < dims - 1; d++)
+        if (d != dimension)
+            m->to[m->to_count++] = to[d];
+    if (apart > 1)
+        m->to[m->to_count++] = uk_index_op(s->arena, UK_I_MOD, to[dimension], n);
+    m->to[m->to_count++] = apart > 1 ? uk_index_op(s->arena, UK_I_DIV, to[dimension], n) : to[dimension];
+    if (dimension < dims - 1)
+        m->to[m->to_count++] = to[dims - 1];
+    for (int d = 0; d < m->to_count; d++)
+        if (!m->to[d])
             return NULL;
     return m;
+}
+
+/* The only loop of the dimension whose coefficient is no multiple of `apart`; NULL: there is none. *several
+ * is set if there are more. */
+static struct uk_loop *pixels_of(const struct uk_stage *st, const struct uk_affine *f, int64_t apart,
+                                 bool *several) {
+    struct uk_loop *pixels = NULL;
+
+    for (int i = 0; i < st->loops; i++)
+        if (f->coefficient[st->loop[i]->id] % apart) {
+            *several = pixels;
+            pixels = st->loop[i];
+        }
+    return pixels;
+}
+
+/* True if only loops of the output index the dimensions between d and the last. */
+static bool are_groups_behind(const struct uk_stage *st, const struct uk_operand *x, int d) {
+    for (int g = d + 1; g < x->tensor->stored_dims - 1; g++)
+        for (int i = 0; i < st->loops; i++)
+            if (x->index[g].general ||
+                (x->index[g].coefficient[st->loop[i]->id] && uk_is_reduced(st, st->loop[i])))
+                return false;
+    return true;
+}
+
+struct uk_spread_window uk_spread_window_of(const struct uk_stage *st, int operand) {
+    const struct uk_operand *x = &st->operand[operand];
+
+    for (int d = 0; d < x->tensor->stored_dims - 1 && x->tensor->dims < UK_MAX_DIMS; d++)
+        for (int i = 0; i < st->loops - 1; i++) {
+            const int64_t apart = x->index[d].coefficient[st->loop[i]->id];
+            bool several = false;
+
+            if (apart < 1 || (apart == 1 && d == x->tensor->stored_dims - 2) ||
+                !uk_is_reduced(st, st->loop[i]) || !uk_is_reduced(st, st->loop[i + 1]) ||
+                !is_step(x, st->loop[i + 1], 1) || !are_groups_behind(st, x, d) ||
+                !can_part(st, operand, d, apart))
+                continue;
+            struct uk_loop *pixels = pixels_of(st, &x->index[d], apart, &several);
+            if (!several)
+                return (struct uk_spread_window){st->loop[i], pixels, d, apart};
+        }
+    return (struct uk_spread_window){0};
+}
+
+struct uk_tensor *uk_as_gathered(struct uk_schedule *s, struct uk_operand *x,
+                                 const struct uk_spread_window *w) {
+    struct uk_tensor *t = uk_alloc(s->arena, sizeof *t);
+
+    if (!t)
+        return NULL;
+    *t = *x->tensor;
+    t->stride[w->dimension] = t->shape[t->dims - 1];
+    x->tensor = t;
+    x->index[w->dimension].coefficient[w->loop->id] = 1;
+    return t;
+}
+
+/* The part that a loop over pixels selects is outside the pixels of that part. */
+enum uk_status uk_gather_window(struct uk_schedule *s, struct uk_stage *st, int operand,
+                                const struct uk_spread_window *w, struct uk_step *copy) {
+    const struct uk_operand *x = &st->operand[operand];
+    struct uk_loop *part = w->pixels, *pixels;
+
+    if (!(copy->layout = parted_map(s, x->tensor->dims, w->dimension, w->apart)))
+        return uk_out_of_memory(s->context);
+    if (!part)
+        return UK_OK;
+    const int64_t parts = w->apart / x->index[w->dimension].coefficient[part->id];
+    enum uk_status status = uk_split_by(s, st, &part, parts, "o", &pixels);
+    if (status || !pixels)
+        return status;
+    return uk_apply_one(s, uk_step_on(s, UK_STEP_REORDER, st, (struct uk_loop *[]){part, pixels}, 2));
 }
 
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
@@ -149,7 +233,7 @@ enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
     if (!step)
         return uk_out_of_memory(s->context);
-    if (!(step->layout = parted_map(s, x->tensor->dims, w.apart)))
+    if (!(step->layout = parted_map(s, x->tensor->dims, w.dimension, w.apart)))
         return uk_out_of_memory(s->context);
     return uk_copy_operand(s, st, w.operand, place, step);
 }
