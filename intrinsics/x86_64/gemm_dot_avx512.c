@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UK_MR rows x 32 columns of C from panels of groups of 4 bytes, in i32 (avx512vnni), or of 2 bf16, in f32
- * (avx512bf16): sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i. A k iteration multiplies a row's
- * group, broadcast to all lanes, by the groups of 16 columns.
+ * UK_MR rows x 1 to 3 vectors of 16 columns of C from panels of groups of 4 bytes, in i32 (avx512vnni), or of
+ * 2 bf16, in f32 (avx512bf16): sum[i][j] is vector j of row i. A k iteration multiplies a row's group,
+ * broadcast to all lanes, by the groups of 16 columns.
  *
  * vpdpbusd multiplies u8 by i8, UK_OP_igemm's bytes. The others flip the highest bit of b, which adds 128
  * (UK_OP_i8gemm, whose b becomes the u8) or takes 128 away (UK_OP_u8gemm, whose b becomes the i8); of_a is
@@ -17,14 +17,22 @@
  *
  * All wraps at 2^32, as i32 does.
  *
- * Bound: 28 products and 16 loads per group for 14 rows; 25 products, 15 loads and 2 flips for 12. At two
- * 512-bit products and two loads a cycle the products for 14 rows take 14 cycles: 128 multiply-adds of bytes
- * a cycle, 64 of bf16. Those for 12 rows, with the flips, take 13.5 cycles: 114. 28 accumulators hide the
- * latency of 5 cycles, for which ten would do. 12 rows leave registers for of_a and the constants.
+ * Bound, for two vectors: 28 products and 16 loads per group for 14 rows; 25 products, 15 loads and 2 flips
+ * for 12. At two 512-bit products and two loads a cycle the products for 14 rows take 14 cycles: 128
+ * multiply-adds of bytes a cycle, 64 of bf16. Those for 12 rows, with the flips, take 13.5 cycles: 114. 28
+ * accumulators hide the latency of 5 cycles, for which ten would do. 12 rows leave registers for of_a and the
+ * constants.
  *
  * UK_OP_..._ra: the rows of A in place. Five pointers, to every third row, and lda as an index reach all
- * rows. Where A is flipped, 12 rows take 26 products, 14 loads and 12 flips. UK_OP_..._runs: the same for
- * rows of several runs, between which the sums stay in registers.
+ * rows; of the 28 rows of one vector six pointers, to every fifth. Where A is flipped, 12 rows take 26
+ * products, 14 loads and 12 flips. UK_OP_..._runs: the same for rows of several runs, between which the sums
+ * stay in registers.
+ *
+ * One vector: 28 products and 29 loads per group for 28 rows, 25 products, 25 loads and 24 flips for 24.
+ * Three: 27 products and 12 loads for 9 rows.
+ *
+ * The last group of a sum in place may have fewer terms: its bytes are loaded under a mask, which does not
+ * fault, and what the panel of B has beyond them is multiplied by 0.
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */
@@ -74,14 +82,24 @@ typedef __m512i vector;
 #define STORE(p, mask, x) _mm512_mask_storeu_epi32(p, mask, x)
 #define ADD(x, y) _mm512_add_epi32(x, y)
 #endif
-enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16 };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define OPERANDS OF_ROWS(left, right)
-#define ROW(i) (third[(i) / 3] + (i) % 3 * lda)
-#define THIRDS ((MR + 2) / 3)
+#if UK_NR == 16
+#define STEP 5
+#define ROW(i) (pointer[(i) / STEP] + ((i) % STEP == 3 ? lda3 : (i) % STEP * lda))
+#else
+#define STEP 3
+#define ROW(i) (pointer[(i) / STEP] + (i) % STEP * lda)
+#endif
+#define POINTERS ((MR + STEP - 1) / STEP)
+#define ROWS const left *const *pointer, int64_t lda, int64_t lda3
+#define THE_ROWS pointer, lda, lda3
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
 #define ROW(i) (a + (i) * KR)
+#define ROWS const left *a
+#define THE_ROWS a
 #endif
 
 /* The groups of 16 columns of b. */
@@ -93,96 +111,138 @@ static inline __attribute__((always_inline)) __m512i columns(const right *b) {
 #endif
 }
 
-/* A row's group, broadcast to all lanes. */
+/* A row's group, in all lanes. */
+static inline __attribute__((always_inline)) __m512i to_left(__m512i x) {
+#ifdef OF_B
+    x = _mm512_xor_si512(x, _mm512_set1_epi8(-128));
+#endif
+    return x;
+}
+
 static inline __attribute__((always_inline)) __m512i row(const left *a) {
     int32_t group;
 
     __builtin_memcpy(&group, a, sizeof group);
 
     __m512i x = _mm512_set1_epi32(group);
-#ifdef OF_B
-#ifndef UK_IN_C
+#if defined OF_B && !defined UK_IN_C
     __asm__("" : "+v"(x)); /* otherwise the broadcast is not a load: the compiler flips the bits before it */
 #endif
-    x = _mm512_xor_si512(x, _mm512_set1_epi8(-128));
+    return to_left(x);
+}
+
+#if defined POINTERS && !defined UK_OP_bgemm_ra
+/* The last group of a sum, of fewer terms: no byte behind them is read. */
+static inline __attribute__((always_inline)) __m512i last_of_row(const left *a, __mmask16 terms) {
+    return to_left(_mm512_broadcastd_epi32(_mm_maskz_loadu_epi8(terms, a)));
+}
+#define IN_PLACE
 #endif
-    return x;
+
+/* Loops over rows and over the vectors of a row, unrolled. */
+#define EACH_ROW(i) _Pragma("GCC unroll 28") for (int i = 0; i < MR; i++)
+#define EACH_VECTOR(j) _Pragma("GCC unroll 3") for (int j = 0; j < NV; j++)
+
+struct tile {
+    vector sum[MR][NV];
+    __m512i of_a, of_b[NV];
+};
+
+/* Adds the products of a group. `terms`: 0, or in a last group of fewer terms the bytes of it that exist. */
+static inline __attribute__((always_inline)) void add_group(struct tile *t, ROWS, const right *b, int64_t mr,
+                                                            __mmask16 terms) {
+    __m512i y[NV];
+
+    (void)terms;
+#ifdef POINTERS
+    (void)lda3;
+#endif
+    EACH_VECTOR(j) {
+        y[j] = columns(b + j * V * KR);
+#ifdef OF_B
+        t->of_b[j] = OF_B(t->of_b[j], y[j], _mm512_set1_epi8(1));
+#endif
+    }
+#ifdef OF_A
+    t->of_a = OF_A(t->of_a, (1 << MR) - 1, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
+#endif
+    EACH_ROW(i) {
+        if (i < mr) {
+#ifdef IN_PLACE
+            const __m512i x = terms ? last_of_row(ROW(i), terms) : row(ROW(i));
+#else
+            const __m512i x = row(ROW(i));
+#endif
+
+            EACH_VECTOR(j) {
+                t->sum[i][j] = MULTIPLY(t->sum[i][j], x, y[j]);
+            }
+        }
+    }
 }
 
 void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     ONE_RUN
-    const uint32_t all = nr < NR ? (1u << nr) - 1 : ~0u;
-    const __mmask16 low = (__mmask16)all, high = (__mmask16)(all >> 16);
-    vector sum[MR][2];
-#ifdef OF_A
-    __m512i of_a = _mm512_setzero_si512();
-#elif defined OF_B
-    __m512i of_b[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-#endif
-#ifdef THIRDS
-    const left *third[THIRDS];
+    const uint64_t all = ((uint64_t)1 << nr) - 1;
+    struct tile tile;
+#ifdef POINTERS
+    const left *pointer[POINTERS];
+    int64_t lda3 = 3 * lda;
 
-    for (int t = 0; t < THIRDS; t++)
-        third[t] = 3 * t < mr ? a + 3 * t * lda : a;
+    for (int i = 0; i < POINTERS; i++)
+        pointer[i] = STEP * i < mr ? a + STEP * i * lda : a;
 #endif
 
-#pragma GCC unroll 14
-    for (int i = 0; i < MR; i++)
-        sum[i][0] = sum[i][1] = ZERO();
+    tile.of_a = _mm512_setzero_si512();
+    EACH_VECTOR(j) {
+        tile.of_b[j] = _mm512_setzero_si512();
+        EACH_ROW(i) {
+            tile.sum[i][j] = ZERO();
+        }
+    }
 #pragma GCC unroll 1
-    for (int64_t t = 0; t < runs; t++, b += ldb - k * NR) {
+    for (int64_t t = 0; t < runs; t++, b += ldb - k / KR * KR * NR) {
 #pragma GCC unroll 1
-        for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
-            const __m512i y = columns(b), z = columns(b + V * KR);
-
-#ifdef OF_A
-            of_a = OF_A(of_a, (1 << MR) - 1, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
-#elif defined OF_B
-            of_b[0] = OF_B(of_b[0], y, _mm512_set1_epi8(1));
-            of_b[1] = OF_B(of_b[1], z, _mm512_set1_epi8(1));
-#endif
-#pragma GCC unroll 14
-            for (int i = 0; i < MR; i++) {
-                if (i < mr) {
-                    const __m512i x = row(ROW(i));
-
-                    sum[i][0] = MULTIPLY(sum[i][0], x, y);
-                    sum[i][1] = MULTIPLY(sum[i][1], x, z);
-                }
-            }
-#ifdef THIRDS
-#pragma GCC unroll 5
-            for (int i = 0; i < THIRDS; i++) {
-                third[i] += KR;
-                __asm__("" : "+r"(third[i])); /* a pointer to each row would take too many registers */
+        for (int64_t p = 0; p < k / KR; p++, b += NR * KR) {
+            add_group(&tile, THE_ROWS, b, mr, 0);
+#ifdef POINTERS
+#pragma GCC unroll 6
+            for (int i = 0; i < POINTERS; i++) {
+                pointer[i] += KR;
+                __asm__("" : "+r"(pointer[i])); /* a pointer to each row would take too many registers */
             }
 #else
             a += MR * KR;
 #endif
         }
-#ifdef THIRDS
-#pragma GCC unroll 5
-        for (int i = 0; i < THIRDS; i++)
-            third[i] += lds - k;
+#ifdef IN_PLACE
+        if (k % KR)
+            add_group(&tile, THE_ROWS, b, mr, (__mmask16)((1 << k % KR) - 1));
+#endif
+#ifdef POINTERS
+#pragma GCC unroll 6
+        for (int i = 0; i < POINTERS; i++)
+            pointer[i] += lds - k / KR * KR;
 #endif
     }
-#pragma GCC unroll 14
-    for (int i = 0; i < MR; i++) {
+    EACH_ROW(i) {
         if (i < mr) {
             total *d = c + i * ldc;
-            vector x = sum[i][0], y = sum[i][1];
 
 #ifdef OF_A
-            const __m512i more = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), of_a);
-
-            x = WITH(x, more);
-            y = WITH(y, more);
-#elif defined OF_B
-            x = WITH(x, of_b[0]);
-            y = WITH(y, of_b[1]);
+            const __m512i more = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), tile.of_a);
 #endif
-            STORE(d, low, acc ? ADD(PART(low, d), x) : x);
-            STORE(d + V, high, acc ? ADD(PART(high, d + V), y) : y);
+            EACH_VECTOR(j) {
+                const __mmask16 mask = (__mmask16)(all >> V * j);
+                vector x = tile.sum[i][j];
+
+#ifdef OF_A
+                x = WITH(x, more);
+#elif defined OF_B
+                x = WITH(x, tile.of_b[j]);
+#endif
+                STORE(d + V * j, mask, acc ? ADD(PART(mask, d + V * j), x) : x);
+            }
         }
     }
 }

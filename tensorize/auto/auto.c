@@ -178,7 +178,7 @@ static enum uk_status take_pixels(struct uk_schedule *s, struct uk_stage *st, st
     if (s->report)
         uk_put(s->report, "  with pixels as columns: about %.3g cycles in all\n", pixels.cycles);
     if (!is_faster(s, st, &pixels, &written) ||
-        (written.fit.intrinsic && pixels.cycles > written.cycles * (1 - AUTO_MARGIN)))
+        (written.fit.intrinsic && pixels.cycles > written.cycles * (1 - AUTO_PIXELS)))
         return UK_OK;
     *best = pixels;
     status = uk_begin_draft(s, st, UK_DRAFT_COPIES);

@@ -188,6 +188,14 @@ static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage
     return uk_max_real(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
 }
 
+/* True if the kernel's sums end with the v-th axis, of whose terms it takes kr at a time. */
+static bool is_last_sum(const struct uk_stage *st, const struct uk_fit *f, int v) {
+    for (int last = f->axes - 1; last > v; last--)
+        if (uk_is_reduced(st, f->axis[last]))
+            return false;
+    return true;
+}
+
 /* Number of whole steps along the v-th axis, of extent n, for kernels that are not of products by tiles. */
 static double steps_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, int v,
                        double n) {
@@ -198,7 +206,8 @@ static double steps_of(const struct uk_schedule *s, const struct uk_stage *st, c
     if (row && has_loop && uk_depthwise_block(st, f, v)) {
         /* instructions are per channel */
         return v == uk_channel_axis_of_tile(st, f) ? n : n / (double)uk_depthwise_block(st, f, v);
-    } else if (row && takes_any_rows(row) && has_loop && uk_is_reduced(st, f->axis[v])) {
+    } else if (row && has_loop && uk_is_reduced(st, f->axis[v]) &&
+               (takes_any_rows(row) || is_last_sum(st, f, v))) {
         /* A partial group takes as long as a full one. */
         n = ceil(n / uk_kernel_kr(row)) * uk_kernel_kr(row);
     } else if (has_loop && uk_rows_at_once(st, f, v) != most) {

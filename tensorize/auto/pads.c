@@ -73,8 +73,16 @@ static bool multiplies(const struct uk_stage *st, enum uk_element e) {
                                       (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
 }
 
+/* True if the kernel takes sums of a multiple of some number of terms only. */
+static bool needs_groups(const struct uk_intrinsic *k) {
+    for (const struct uk_assume *a = k->declaration->assumes; a; a = a->next)
+        if (a->relation->op == UK_I_EQ && a->relation->a->op == UK_I_MOD)
+            return true;
+    return false;
+}
+
 /* The smallest group of terms among this architecture's kernels that read rows in place; 0: there are no such
- * kernels. */
+ * kernels, or some that take sums of any length. */
 static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_candidate c = {0};
     int64_t least = 0;
@@ -82,9 +90,12 @@ static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     while (!uk_next_candidate(s, NULL, &c) && c.intrinsic) {
         const struct uk_kernel *row = c.intrinsic->row;
 
-        if (row && uk_kernel_operation(row)->form == UK_OP_RA && strcmp(uk_kernel_arch(row), "any") != 0 &&
-            multiplies(st, uk_kernel_operation(row)->element))
-            least = least && least < uk_kernel_kr(row) ? least : uk_kernel_kr(row);
+        if (!row || uk_kernel_operation(row)->form != UK_OP_RA || !strcmp(uk_kernel_arch(row), "any") ||
+            !multiplies(st, uk_kernel_operation(row)->element))
+            continue;
+        if (!needs_groups(c.intrinsic))
+            return 0;
+        least = least && least < uk_kernel_kr(row) ? least : uk_kernel_kr(row);
     }
     return least;
 }

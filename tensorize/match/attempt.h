@@ -156,6 +156,8 @@ bool uk_match_roles(struct uk_attempt *t);
 /* Checks that every tile is a box with extents that the kernel takes, that its assumptions hold, and that
  * what it reads is in memory and aligned. */
 bool uk_match_tiles(struct uk_attempt *t);
+/* The summed axis whose extent P a relation `P % c == 0` of the declaration constrains, or -1. */
+int uk_match_divisible_axis(const struct uk_attempt *t, const struct uk_index *r, int64_t *c);
 
 /* ---- memory.c ---- */
 

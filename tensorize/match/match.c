@@ -262,6 +262,22 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     return true;
 }
 
+/* True if the declaration assumes that the axis has whole groups: its extent P is in `P % n == 0`. Without
+ * that the kernel reads only the terms that exist of operands that it does not read in groups. */
+static bool assumes_groups(const struct uk_attempt *t, int axis) {
+    int64_t multiple;
+
+    for (const struct uk_assume *a = t->k->declaration->assumes; a; a = a->next)
+        if (uk_match_divisible_axis(t, a->relation, &multiple) == axis)
+            return true;
+    return false;
+}
+
+/* True if the declaration reads the pair's operand in groups. */
+static bool is_grouped(const struct uk_attempt *t, const struct uk_pair *p) {
+    return t->declared->operand[p->declared].tensor->layout;
+}
+
 /* A kernel that reads groups along a summed axis needs whole groups. Checks that the extent is a multiple of
  * the group; or that each operand there is packed, which adds zeros, or in a buffer past whose end the kernel
  * may read. */
@@ -273,11 +289,12 @@ static bool check_multiples(struct uk_attempt *t) {
 
         if (!t->divisor[v] || !t->m.axis[v])
             continue;
+        const bool whole = assumes_groups(t, v);
         struct uk_index *n = t->st->statement->extent[t->m.axis[v]->iterator];
         struct uk_index *rest = uk_index_op(a, UK_I_MOD, n, uk_index_int(a, t->divisor[v]));
         for (int i = 0; i < t->pairs; i++)
             packed &= !uk_depends(&t->view->operand[t->pair[i].operand], t->quotient[v]) ||
-                      t->fit->panel[t->pair[i].operand].group ||
+                      t->fit->panel[t->pair[i].operand].group || (!whole && !is_grouped(t, &t->pair[i])) ||
                       uk_match_may_read_on(t, &t->view->operand[t->pair[i].operand], t->remainder[v]);
         int64_t count;
         if (!packed && uk_index_is_int(n, &count) && count % t->divisor[v])

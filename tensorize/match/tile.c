@@ -246,8 +246,7 @@ static bool is_trivial(const struct uk_attempt *t, const struct uk_index *r, boo
     return true;
 }
 
-/* The summed axis whose extent P a relation `P % c == 0` constrains, or -1. */
-static int divisible_axis(const struct uk_attempt *t, const struct uk_index *r, int64_t *c) {
+int uk_match_divisible_axis(const struct uk_attempt *t, const struct uk_index *r, int64_t *c) {
     int64_t zero;
 
     if (r->op != UK_I_EQ || r->a->op != UK_I_MOD || r->a->a->op != UK_I_VAR || !uk_index_is_int(r->a->b, c) ||
@@ -260,7 +259,7 @@ static int divisible_axis(const struct uk_attempt *t, const struct uk_index *r, 
 /* Fulfils such a relation by rounding the extent up, if the terms that this adds are 0. */
 static bool extend(struct uk_attempt *t, const struct uk_index *r) {
     int64_t c;
-    int axis = divisible_axis(t, r, &c);
+    int axis = uk_match_divisible_axis(t, r, &c);
 
     if (axis < 0 || !uk_match_may_extend(t, axis, c))
         return false;
@@ -294,7 +293,7 @@ static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
                               struct uk_index *const *value) {
     struct uk_text w = {0}, h = {0};
     int64_t c;
-    int axis = divisible_axis(t, want, &c);
+    int axis = uk_match_divisible_axis(t, want, &c);
     const struct uk_index *most =
         (want->op == UK_I_LE || want->op == UK_I_EQ) && want->a->op == UK_I_VAR ? want->a : NULL;
     const struct uk_loop *l = NULL;

@@ -162,6 +162,8 @@ static void expand(const struct uk_kernel *k, const char *word, size_t length, c
     } else if (!strncmp(word, "EDGES", length)) {
         snprintf(out, room, "%s%d and %s%d", rows_vary ? "1 <= I <= " : "I == ", k->mr,
                  columns_vary ? "1 <= J <= " : "J == ", k->nr);
+    } else if (!strncmp(word, "WHOLE", length) && !k->any_k) {
+        snprintf(out, room, " and P %% %d == 0", k->kr);
     } else if (!strncmp(word, "A_OVER", length) && k->a_over) {
         snprintf(out, room, " over [I, P + %d]", k->a_over);
     } else if (!strncmp(word, "REQUIRES", length)) {
@@ -188,8 +190,8 @@ static const char *space_of(const struct uk_kernel *k, int tensor) {
 /* The length of the word to be replaced that begins at s; 0: none does. A fixed list, because words may
  * follow one another without a space: SYMBOLREQUIRES. */
 static size_t word_at(const char *s) {
-    static const char *const words[] = {"SYMBOL",  "REQUIRES", "EDGES", "A_OVER", "A_GROUP",
-                                        "B_GROUP", "MR",       "NR",    "KR"};
+    static const char *const words[] = {"SYMBOL",  "REQUIRES", "EDGES", "WHOLE", "A_OVER",
+                                        "A_GROUP", "B_GROUP",  "MR",    "NR",    "KR"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strncmp(s, words[i], strlen(words[i])))

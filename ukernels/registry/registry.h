@@ -47,10 +47,11 @@ struct uk_kernel {
     const char *declaration; /* of its op; uk_kernel_declaration replaces the words in capitals */
     uk_function *function;
     int mr, nr;
-    int kr;                        /* default 1 */
-    enum uk_edges edges;           /* default UK_EDGES_ANY */
-    int row_step, column_step;     /* default MR, NR */
-    int a_over;                    /* elements that it may read past the end of a row of the first operand */
+    int kr;                    /* default 1 */
+    bool any_k;                /* rows of A in place, in groups of kr terms: the last group may be partial */
+    enum uk_edges edges;       /* default UK_EDGES_ANY */
+    int row_step, column_step; /* default MR, NR */
+    int a_over;                /* elements that it may read past the end of a row of the first operand */
     int a_align, b_align, c_align; /* bytes; default 1: the alignment of the elements suffices */
     /* Ties: among rows that are estimated to take the same time, the lowest rank is chosen. 0, the default:
      * after all rows with a rank, in the order of kernels.def. uk_kernel_at lists rows in this order. */

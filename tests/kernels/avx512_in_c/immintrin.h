@@ -10,6 +10,9 @@ enum { LANES = 16 };
 typedef struct {
     uint32_t lane[LANES];
 } __m512i;
+typedef struct {
+    uint32_t lane[4];
+} __m128i;
 typedef uint16_t __mmask16;
 typedef uint64_t __mmask64;
 
@@ -68,7 +71,17 @@ static inline uint32_t some_bytes(__mmask64 mask, const void *p, int i) {
 }
 
 BY_LANE(_mm512_setzero_si512, (void), 0)
+static inline __m128i _mm_maskz_loadu_epi8(__mmask16 mask, const void *p) {
+    __m128i r = {{0}};
+
+    for (int i = 0; i < 16; i++)
+        if (mask >> i & 1)
+            r.lane[i / 4] |= (uint32_t)((const uint8_t *)p)[i] << i % 4 * 8;
+    return r;
+}
+
 BY_LANE(_mm512_set1_epi32, (int32_t x), x)
+BY_LANE(_mm512_broadcastd_epi32, (__m128i x), x.lane[0])
 BY_LANE(_mm512_set1_epi8, (char x), (uint8_t)x * 0x01010101u)
 BY_LANE(_mm512_loadu_si512, (const void *p), lane_at(p, i))
 BY_LANE(_mm512_maskz_loadu_epi32, (__mmask16 mask, const void *p), mask >> i & 1 ? lane_at(p, i) : 0)
