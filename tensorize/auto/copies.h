@@ -50,13 +50,17 @@ enum uk_status uk_spread_weights(struct uk_schedule *s, struct uk_stage *st, con
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
 /* A window whose pixels are not adjacent in an operand: `loop`, of the sum, is outside the loop over the
  * channels of a pixel, and moves along the dimension by `apart` pixels; channels of other groups may lie
- * between. `pixels`: the loop of the dimension that moves by fewer; NULL: there is none. */
+ * between, or (`by_rows`) other pixels of the row. `pixels`: the loop of the dimension that moves by fewer;
+ * NULL: there is none. */
 struct uk_spread_window {
     const struct uk_loop *loop;
     struct uk_loop *pixels;
     int dimension;
     int64_t apart;
+    bool by_rows;
 };
+/* True if only this operand moves along the loop. */
+bool uk_moves_alone(const struct uk_stage *st, int operand, const struct uk_loop *l);
 /* The operand's window of this kind; without `loop` if it has none. */
 struct uk_spread_window uk_spread_window_of(const struct uk_stage *st, int operand);
 /* Makes x access a tensor in which the window's pixels are adjacent, to see which loops could be fused: only

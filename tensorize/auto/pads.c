@@ -172,8 +172,9 @@ static bool may_add_zeros(const struct uk_stage *st, int operand) {
     return st->operand[operand].pad == UK_PAD_GUARD && uk_may_store_zeros(st, operand);
 }
 
-/* True if a copy makes sums longer, or a multiple of a group. Without the latter no kernel takes windows, so
- * a copy then also counts as cheap if it takes less than half the time of plain loops. */
+/* True if a copy makes sums longer, or a multiple of a group. Rows of a window need no copy: kernels add
+ * several runs. Without the latter no kernel takes windows, so a copy then also counts as cheap if it takes
+ * less than half the time of plain loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool is_before_fusion) {
     const struct uk_operand *x = &st->operand[operand];
     const double copied = elements(s, x->tensor);
@@ -183,8 +184,8 @@ static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int ope
         (x->pad == UK_PAD_GUARD && !may_add_zeros(st, operand)) ||
         (!is_cheap && (!has_windows(st, operand) || copied * SHORT_ROWS * 2 > uk_plain_cycles(s, st))))
         return false;
-    return (is_cheap && (x->pad == UK_PAD_GUARD || uk_spread_window_of(st, operand).loop) &&
-            fusable_loop(s, st, operand)) ||
+    const struct uk_spread_window w = uk_spread_window_of(st, operand);
+    return (is_cheap && (w.loop ? !w.by_rows : x->pad == UK_PAD_GUARD) && fusable_loop(s, st, operand)) ||
            lacks_groups(s, st, operand, is_before_fusion);
 }
 
@@ -301,11 +302,14 @@ static bool are_others_in_l2(const struct uk_schedule *s, const struct uk_stage 
     return bytes <= (double)uk_l2_share(s);
 }
 
-/* True if a loop of the output inside the one at `position` moves the operand; it can be the rows of a
- * kernel's tile. */
+/* True if a loop of the output inside the one at `position` can be the rows of a kernel's tile; in a
+ * depthwise convolution these are channels, too. */
 static bool has_rows_inside(const struct uk_stage *st, int operand, int position) {
+    const bool channels = has_common_neighbours(st, operand);
+
     for (int i = position + 1; i < st->loops; i++)
-        if (!uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[operand], st->loop[i]))
+        if (!uk_is_reduced(st, st->loop[i]) && (channels ? uk_depends(&st->operand[operand], st->loop[i])
+                                                         : uk_moves_alone(st, operand, st->loop[i])))
             return true;
     return false;
 }

@@ -155,13 +155,29 @@ static struct uk_loop *pixels_of(const struct uk_stage *st, const struct uk_affi
     return pixels;
 }
 
-/* True if only loops of the output index the dimensions between d and the last. */
-static bool are_groups_behind(const struct uk_stage *st, const struct uk_operand *x, int d) {
+/* True if only this operand moves along the loop: its iterations can be the rows of a tile, for which the
+ * other factor is the same. */
+bool uk_moves_alone(const struct uk_stage *st, int operand, const struct uk_loop *l) {
+    for (int o = 1; o < st->operands; o++)
+        if (uk_depends(&st->operand[o], l) != (o == operand))
+            return false;
+    return true;
+}
+
+/* True if only loops of the output index the dimensions between d and the last; *pixels: one of them is no
+ * loop over groups, along which other operands move, too. */
+static bool are_outputs_behind(const struct uk_stage *st, int operand, int d, bool *pixels) {
+    const struct uk_operand *x = &st->operand[operand];
+
+    *pixels = false;
     for (int g = d + 1; g < x->tensor->stored_dims - 1; g++)
-        for (int i = 0; i < st->loops; i++)
-            if (x->index[g].general ||
-                (x->index[g].coefficient[st->loop[i]->id] && uk_is_reduced(st, st->loop[i])))
+        for (int i = 0; i < st->loops; i++) {
+            const struct uk_loop *l = st->loop[i];
+
+            if (x->index[g].general || (x->index[g].coefficient[l->id] && uk_is_reduced(st, l)))
                 return false;
+            *pixels |= x->index[g].coefficient[l->id] && uk_moves_alone(st, operand, l);
+        }
     return true;
 }
 
@@ -171,16 +187,16 @@ struct uk_spread_window uk_spread_window_of(const struct uk_stage *st, int opera
     for (int d = 0; d < x->tensor->stored_dims - 1 && x->tensor->dims < UK_MAX_DIMS; d++)
         for (int i = 0; i < st->loops - 1; i++) {
             const int64_t apart = x->index[d].coefficient[st->loop[i]->id];
-            bool several = false;
+            bool several = false, rows;
 
             if (apart < 1 || (apart == 1 && d == x->tensor->stored_dims - 2) ||
                 !uk_is_reduced(st, st->loop[i]) || !uk_is_reduced(st, st->loop[i + 1]) ||
-                !is_step(x, st->loop[i + 1], 1) || !are_groups_behind(st, x, d) ||
+                !is_step(x, st->loop[i + 1], 1) || !are_outputs_behind(st, operand, d, &rows) ||
                 !can_part(st, operand, d, apart))
                 continue;
             struct uk_loop *pixels = pixels_of(st, &x->index[d], apart, &several);
             if (!several)
-                return (struct uk_spread_window){st->loop[i], pixels, d, apart};
+                return (struct uk_spread_window){st->loop[i], pixels, d, apart, rows};
         }
     return (struct uk_spread_window){0};
 }
