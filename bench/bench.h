@@ -237,6 +237,8 @@ struct bench_library {
     void *handle[2];                           /* likewise, shared by all calls */
     int isa;                                   /* likewise: instruction set that layouts are chosen for */
     bool is_blocked;                           /* likewise: images are in blocks of channels */
+    int threads;                               /* likewise, for convolutions */
+    bool weights_are_arguments; /* likewise: each call brings weights into the layout that it needs */
 };
 
 enum { BENCH_LIBRARIES = 9 };

@@ -91,15 +91,23 @@ bool bench_convolution_check(const struct bench_convolution *v, struct bench_cal
 /* oneDNN: two versions, each with NHWC and with blocked operands; ONNX Runtime. */
 enum { BENCH_ONEDNN_VERSIONS = 2, BENCH_CONV_LIBRARIES = 2 * BENCH_ONEDNN_VERSIONS + 1 };
 
-/* Opens the libraries below the directory, ONNX Runtime also below .venv-networks, for one thread. ONNX
- * Runtime takes part only with the widest instruction set, as it cannot be set to another. The process must
- * be bound to one CPU: oneDNN has as many threads as there are CPUs that it may use. What bench_peers_open
- * says about the environment holds here too. */
-void bench_conv_libraries_open(struct bench_library *libraries, const char *directory, int isa,
-                               enum bench_conv_type type);
+/* How libraries are called. */
+struct bench_conv_options {
+    enum bench_conv_type type;
+    int isa, threads;
+    bool weights_are_arguments; /* each call gets weights as [R, S, C / groups, O] */
+};
+
+/* Opens the libraries below the directory, ONNX Runtime also below .venv-networks. ONNX Runtime takes part
+ * only with the widest instruction set, as it cannot be set to another, and with constant weights. The
+ * process must be bound to as many CPUs as there are threads: oneDNN has one for each CPU that it may use.
+ * What bench_peers_open says about the environment holds here too. */
+void bench_conv_libraries_open(struct bench_library *libraries, const char *directory,
+                               const struct bench_conv_options *how);
 /* onednn_conv.c: the n-th version that is installed, with both layouts. */
-void bench_onednn_conv_open(struct bench_library *two, const char *directory, int version, int isa);
+void bench_onednn_conv_open(struct bench_library *two, const char *directory, int version,
+                            const struct bench_conv_options *how);
 /* onnxruntime.c */
-void bench_onnxruntime_open(struct bench_library *l, const char *directory);
+void bench_onnxruntime_open(struct bench_library *l, const char *directory, int threads);
 
 #endif

@@ -23,6 +23,7 @@ enum {
     ONEDNN_DESC_BY_TAG,
     ONEDNN_FREE_DESC,
     ONEDNN_DESC_SIZE,
+    ONEDNN_DESC_EQUAL, /* returns 1 if it is */
     ONEDNN_QUERY,
     ONEDNN_QUERY_DESC,
     ONEDNN_MATMUL,

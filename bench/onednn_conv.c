@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * oneDNN's convolution, by the direct algorithm: the primitive and its operands are made beforehand, weights
- * in the layout that the primitive prefers. Images and results are NHWC, or in blocks of as many channels as
- * a vector has; an image of few channels stays in the layout that the primitive prefers.
+ * in the layout that the primitive prefers. If weights are arguments, each call first brings them from the
+ * plain layout into that one, by a reorder that is made beforehand. Images and results are NHWC, or in blocks
+ * of as many channels as a vector has; an image of few channels stays in the layout that the primitive
+ * prefers.
  *
  * A call's own cost is measured by a convolution of one pixel. A sample's calls are queued, and it ends when
  * the last one has been computed.
@@ -29,8 +31,14 @@ typedef int reorder(void **kind, const void *from, void *engine, const void *to,
 typedef int query(const void *kind, int what, int index, const char **name);
 typedef const void *query_desc(const void *kind, int what, int index);
 typedef size_t desc_size(const void *desc);
+typedef int desc_equal(const void *a, const void *b);
 typedef int make_attributes(void **attributes);
 typedef int set_scales(void *attributes, int argument, int mask);
+
+/* A copy between layouts. */
+struct copy {
+    void *kind, *primitive, *from, *to; /* the last two: memory objects */
+};
 
 /* A call's operands: `plain` describes ours, `own` the primitive's. */
 struct operands {
@@ -38,6 +46,7 @@ struct operands {
     const void *own[3]; /* belong to `kind` */
     void *data[OPERANDS], *memory[OPERANDS];
     void *kind, *primitive, *attributes;
+    struct copy weights; /* made if weights are arguments in another layout than the primitive's */
 };
 
 static bool is_grouped(const struct bench_conv_shape *s) {
@@ -163,25 +172,36 @@ static void free_memory(const struct bench_library *l, void *memory) {
         ((onednn_destroy *)l->function[ONEDNN_FREE_MEMORY])(memory);
 }
 
-/* Copies between layouts. */
+static bool make_copy(const struct bench_library *l, struct copy *c, const void *from_desc, void *from,
+                      const void *to_desc, void *to) {
+    bench_function *const *f = l->function;
+    return !((reorder *)f[ONEDNN_REORDER])(&c->kind, from_desc, l->handle[0], to_desc, l->handle[0], NULL) &&
+           !((onednn_primitive *)f[ONEDNN_PRIMITIVE])(&c->primitive, c->kind) &&
+           make_memory(l, from_desc, from, &c->from) && make_memory(l, to_desc, to, &c->to);
+}
+
+/* Begins the copy. */
+static bool run_copy(const struct bench_library *l, const struct copy *c) {
+    const struct onednn_argument arguments[] = {{FROM, c->from}, {TO, c->to}};
+    return !((onednn_execute *)l->function[ONEDNN_EXECUTE])(c->primitive, l->handle[1], 2, arguments);
+}
+
+static void free_copy(const struct bench_library *l, const struct copy *c) {
+    free_memory(l, c->from);
+    free_memory(l, c->to);
+    if (c->primitive)
+        ((onednn_destroy *)l->function[ONEDNN_FREE_PRIMITIVE])(c->primitive);
+    if (c->kind)
+        ((onednn_destroy *)l->function[ONEDNN_FREE_KIND])(c->kind);
+}
+
 static bool copy(const struct bench_library *l, const void *from_desc, void *from, const void *to_desc,
                  void *to) {
-    bench_function *const *f = l->function;
-    void *kind = NULL, *primitive = NULL, *memory[2] = {NULL, NULL};
-    bool made =
-        !((reorder *)f[ONEDNN_REORDER])(&kind, from_desc, l->handle[0], to_desc, l->handle[0], NULL) &&
-        !((onednn_primitive *)f[ONEDNN_PRIMITIVE])(&primitive, kind) &&
-        make_memory(l, from_desc, from, &memory[0]) && make_memory(l, to_desc, to, &memory[1]);
-    const struct onednn_argument arguments[] = {{FROM, memory[0]}, {TO, memory[1]}};
-    made = made && !((onednn_execute *)f[ONEDNN_EXECUTE])(primitive, l->handle[1], 2, arguments) &&
-           !((onednn_wait *)f[ONEDNN_WAIT])(l->handle[1]);
-    free_memory(l, memory[0]);
-    free_memory(l, memory[1]);
-    if (primitive)
-        ((onednn_destroy *)f[ONEDNN_FREE_PRIMITIVE])(primitive);
-    if (kind)
-        ((onednn_destroy *)f[ONEDNN_FREE_KIND])(kind);
-    return made;
+    struct copy c = {0};
+    const bool copied = make_copy(l, &c, from_desc, from, to_desc, to) && run_copy(l, &c) &&
+                        !((onednn_wait *)l->function[ONEDNN_WAIT])(l->handle[1]);
+    free_copy(l, &c);
+    return copied;
 }
 
 /* Allocates the primitive's operands, and copies image and weights into them. */
@@ -200,6 +220,9 @@ static bool fill_operands(const struct bench_call *call, struct operands *o) {
         if (i != Y && !copy(l, o->plain[i], ours[i], o->own[i], o->data[i]))
             return false;
     }
+    if (l->weights_are_arguments && !((desc_equal *)l->function[ONEDNN_DESC_EQUAL])(o->plain[F], o->own[F]) &&
+        !make_copy(l, &o->weights, o->plain[F], ours[F], o->own[F], o->data[F]))
+        return false;
     if (!v->scale)
         return true;
     const int64_t sizes[12] = {v->shape->o}, strides[12] = {1};
@@ -220,6 +243,7 @@ static void end_convolution(struct bench_call *call) {
         if (i <= Y)
             free_desc(l, o->plain[i]);
     }
+    free_copy(l, &o->weights);
     if (o->primitive)
         ((onednn_destroy *)f[ONEDNN_FREE_PRIMITIVE])(o->primitive);
     if (o->kind)
@@ -249,8 +273,11 @@ static void repeat_convolution(struct bench_call *call, long calls) {
                                                 {ONEDNN_SCALES | ONEDNN_WEIGHTS, o->memory[SCALE]}};
     onednn_execute *run = (onednn_execute *)l->function[ONEDNN_EXECUTE];
     const int count = o->memory[SCALE] ? 4 : 3;
-    for (long i = 0; i < calls; i++)
+    for (long i = 0; i < calls; i++) {
+        if (o->weights.primitive)
+            run_copy(l, &o->weights);
         run(o->primitive, l->handle[1], count, arguments);
+    }
     ((onednn_wait *)l->function[ONEDNN_WAIT])(l->handle[1]);
 }
 
@@ -264,11 +291,12 @@ static void take_result(struct bench_call *call) {
 /* The least seconds of `calls` calls, of several samples. */
 static double least_seconds(struct bench_call *call, long calls) {
     enum { SAMPLES = 30 };
+    double (*const clock_now)(void) = call->library->threads > 1 ? bench_seconds : bench_process_seconds;
     double least = 0;
     for (int i = 0; i <= SAMPLES; i++) {
-        const double start = bench_process_seconds();
+        const double start = clock_now();
         call->library->repeat(call, calls);
-        const double seconds = bench_process_seconds() - start;
+        const double seconds = clock_now() - start;
         least = i == 1 || (i && seconds < least) ? seconds : least;
     }
     return least;
@@ -292,7 +320,8 @@ static void measure_costs(struct bench_library *l) {
     bench_convolution_free(&v);
 }
 
-void bench_onednn_conv_open(struct bench_library *two, const char *directory, int version, int isa) {
+void bench_onednn_conv_open(struct bench_library *two, const char *directory, int version,
+                            const struct bench_conv_options *how) {
     static char name[BENCH_ONEDNN_VERSIONS][2][32];
     static const char prefix[] = "libdnnl.so.3.";
     char path[4096];
@@ -302,7 +331,9 @@ void bench_onednn_conv_open(struct bench_library *two, const char *directory, in
                               .repeat = repeat_convolution,
                               .end = end_convolution,
                               .take_result = take_result,
-                              .isa = isa};
+                              .isa = how->isa,
+                              .threads = how->threads,
+                              .weights_are_arguments = how->weights_are_arguments};
     const char *number = found ? strrchr(path, '/') + sizeof prefix - 2 : version ? "(second)" : "(first)";
     for (int i = 0; i < 2; i++)
         snprintf(name[version][i], sizeof name[version][i], "oneDNN %.12s %s", number,
@@ -313,8 +344,9 @@ void bench_onednn_conv_open(struct bench_library *two, const char *directory, in
     } else if (bench_onednn_load(&l, directory, path, "")) {
         const size_t used = strlen(l.detail);
         measure_costs(&l);
-        snprintf(l.detail + used, sizeof l.detail - used, ", %.2f us a call and %.2f us a sample",
-                 1e6 * l.call_cost, 1e6 * l.repeat_cost);
+        snprintf(l.detail + used, sizeof l.detail - used, "%s, %.2f us a call and %.2f us a sample",
+                 how->weights_are_arguments ? ", weights reordered in each call" : "", 1e6 * l.call_cost,
+                 1e6 * l.repeat_cost);
     }
     two[0] = two[1] = l;
     two[1].name = name[version][1];

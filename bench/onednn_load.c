@@ -28,6 +28,7 @@ static const char *take(struct bench_library *l, void *library) {
         [ONEDNN_DESC_BY_TAG] = "dnnl_memory_desc_create_with_tag",
         [ONEDNN_FREE_DESC] = "dnnl_memory_desc_destroy",
         [ONEDNN_DESC_SIZE] = "dnnl_memory_desc_get_size",
+        [ONEDNN_DESC_EQUAL] = "dnnl_memory_desc_equal",
         [ONEDNN_QUERY] = "dnnl_primitive_desc_query",
         [ONEDNN_QUERY_DESC] = "dnnl_primitive_desc_query_md",
         [ONEDNN_MATMUL] = "dnnl_matmul_primitive_desc_create",

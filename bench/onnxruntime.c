@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ONNX Runtime's Conv and QLinearConv: a session of one node with constant weights, all optimizations, one
- * thread. Its operands are NCHW. If it computes in blocks of channels, it copies image and result in each
- * call, which in a network it does only where other layouts meet.
+ * ONNX Runtime's Conv and QLinearConv: a session of one node with constant weights, all optimizations. Its
+ * operands are NCHW. If it computes in blocks of channels, it copies image and result in each call, which in
+ * a network it does only where other layouts meet.
  *
  * The library's interface is a table of functions, to which versions append.
  */
@@ -82,7 +82,7 @@ static void *open_session(const struct bench_library *l, const struct bench_conv
     size_t length;
     void *model = bench_onnx_model(v, &length);
     if (model && succeeded(l, ((create_options *)l->function[T_OPTIONS])(&options)) &&
-        succeeded(l, ((set_threads *)l->function[T_THREADS])(options, 1)) &&
+        succeeded(l, ((set_threads *)l->function[T_THREADS])(options, l->threads)) &&
         !succeeded(
             l, ((create_session *)l->function[T_SESSION])(l->handle[0], model, length, options, &session)))
         session = NULL;
@@ -163,7 +163,7 @@ static void take_result(struct bench_call *call) {
     transpose(v->y, o->result, s->n, s->o, bench_conv_rows(s) * bench_conv_columns(s), element_bytes(v));
 }
 
-void bench_onnxruntime_open(struct bench_library *l, const char *directory) {
+void bench_onnxruntime_open(struct bench_library *l, const char *directory, int threads) {
     static const char prefix[] = "libonnxruntime.so.";
     char path[4096];
     const struct base *(*get_base)(void);
@@ -173,7 +173,8 @@ void bench_onnxruntime_open(struct bench_library *l, const char *directory) {
                                 .begin = begin_session,
                                 .repeat = repeat_session,
                                 .end = end_session,
-                                .take_result = take_result};
+                                .take_result = take_result,
+                                .threads = threads};
     if (!bench_find_library(directory, prefix, path, sizeof path) &&
         !bench_find_library(".venv-networks", prefix, path, sizeof path)) {
         snprintf(l->detail, sizeof l->detail, "not installed; ./uk-setup networks installs it");

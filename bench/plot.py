@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plot.py RUN.json FOLDER|FILE.svg: draws results of `uk bench gemm --json` as SVG, by gnuplot.
+"""plot.py RUN.json FOLDER|FILE.svg: draws results of `uk bench gemm --json` and `uk bench conv --json` as SVG, by gnuplot.
 
 FOLDER/<set>.svg has the rate of every library, median and quartiles, as lines over the size (cubes) or as
 bars for each shape, and the peak measured next to them. FOLDER/roofline.svg has our rates over operations per
 byte, below the median of the peaks and the bandwidths of L1, L2 and memory. FILE.svg has all of them, one
-below the other. `uk bench gemm --plot=FILE.svg` runs this script; before measuring it runs plot.py --check,
-which only looks for gnuplot.
+below the other. `uk bench gemm --plot=FILE.svg` and `uk bench conv` run this script; before measuring
+they run plot.py --check, which only looks for gnuplot.
 """
 
 import json
@@ -37,9 +37,14 @@ def is_ours(b):
     return b["library"].startswith("ukernels")
 
 
+def shape_and_type(b):
+    """Name of the shape, for a product with its form, since a set may have a shape in several forms; and the element type."""
+    kind, _, *words = b["name"].split("/")
+    return (words[0], words[1]) if kind == "conv" else (" ".join(words[:2]), words[2])
+
+
 def shape_of(b):
-    """Name of the shape with the product's form, since a set may have a shape in several forms."""
-    return " ".join(b["name"].split("/")[2:4])
+    return shape_and_type(b)[0]
 
 
 def rates(b):
@@ -50,7 +55,7 @@ def rates(b):
 
 
 def described(what, benchmarks, context):
-    types = "/".join(dict.fromkeys(b["name"].split("/")[4] for b in benchmarks))
+    types = "/".join(dict.fromkeys(shape_and_type(b)[1] for b in benchmarks))
     threads = context["threads"]
     return quoted(f"{what}, {types}, {context['isa']}, {threads} thread{'s' if threads != 1 else ''}, {context['cpu']}")
 
@@ -89,7 +94,7 @@ def bars_by_shape(benchmarks, libraries):
 def set_panel(name, benchmarks, context):
     """The gnuplot script for a set."""
     libraries = list(dict.fromkeys(b["library"] for b in benchmarks))
-    is_cubes = all(b["m"] == b["n"] == b["k"] for b in benchmarks) and len({shape_of(b) for b in benchmarks}) > 1
+    is_cubes = all("m" in b and b["m"] == b["n"] == b["k"] for b in benchmarks) and len({shape_of(b) for b in benchmarks}) > 1
     script, plots = (lines_over_size if is_cubes else bars_by_shape)(benchmarks, libraries)
     title = described(name, benchmarks, context)
     return PANEL.format(title=title) + script + "set yrange [0:*]\nplot " + ", ".join(plots) + "\n"
@@ -98,7 +103,7 @@ def set_panel(name, benchmarks, context):
 def roofline_panel(benchmarks, context):
     ours = [b for b in benchmarks if is_ours(b)]
     peak = context["peak_flops"] * 1e-9
-    rows = [(b["m"] * b["n"] * b["k"] * 2 / b["bytes"], b["FLOPS"] * 1e-9) for b in ours]
+    rows = [(b["FLOPS"] * b["real_time"] * 1e-9 / b["bytes"], b["FLOPS"] * 1e-9) for b in ours]
     script = PANEL.format(title=described("ukernels", ours, context))
     script += 'set logscale xy\nset xrange [0.1:*]\nset xlabel "operations per byte of the operands"\n'
     script += data_block("d", rows)
@@ -146,7 +151,7 @@ def main():
     except (KeyError, TypeError, ValueError):
         benchmarks = []
     if not benchmarks:
-        sys.exit(f"plot.py: '{file}' has no results of uk bench gemm; write them by uk bench gemm --json=FILE.json")
+        sys.exit(f"plot.py: '{file}' has no results; write them by uk bench gemm or conv --json=FILE.json")
     panels = {
         name: set_panel(name, [b for b in benchmarks if b["set"] == name], run["context"])
         for name in dict.fromkeys(b["set"] for b in benchmarks)

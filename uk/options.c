@@ -173,7 +173,8 @@ const struct uk_option uk_options[] = {
     {"--ta", "T", UK_OPTION_CHOICE, GEMM, FIELD(ta), 0, "n t", "n: A is not transposed (default); t: it is"},
     {"--tb", "T", UK_OPTION_CHOICE, GEMM, FIELD(tb), 0, "n t", "n: B is not transposed (default); t: it is"},
     {"--peers", "NAME,...", UK_OPTION_TEXT, BENCH, FIELD(peers), 0, NULL,
-     "gemm and conv: compare only with libraries whose names begin with one of these, or with none"},
+     "gemm, conv and networks: compare only with libraries whose names begin with one of these, or with "
+     "none"},
     {"--trials", "N", UK_OPTION_COUNT, TUNE, FIELD(trials), 1000000, NULL, "measure at most N schedules"},
     {"--trial-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(trial_limit), 86400, NULL,
      "limit of the CPU time of one schedule (default: a quarter of --time-limit, at least 1 and at most 30)"},
@@ -199,7 +200,7 @@ const struct uk_option uk_options[] = {
     {"--json", "FILE.json", UK_OPTION_JSON, BENCH, 0, 0, "<file>",
      "write the results in Google Benchmark's JSON format to this file, or without one to standard output"},
     {"--plot", "FILE.svg", UK_OPTION_TEXT, BENCH, FIELD(plot), 0, "<file>",
-     "gemm: plot by gnuplot the speed of each library, the peak and the roofline"},
+     "gemm and conv: plot by gnuplot the speed of each library, the peak and the roofline"},
     {"--compare", "OLD.json", UK_OPTION_TEXT, BENCH, FIELD(compare), 0, "<file>",
      "compare with the results of an earlier run, and list changes of speed above the noise"},
     {"--completion", NULL, UK_OPTION_FLAG, HELP, FIELD(completion), 0, NULL,

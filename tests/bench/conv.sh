@@ -42,8 +42,16 @@ END_OF_SHAPES
 # Missing peers are named; all shapes are measured, compared with plain loops, and summed up.
 expect 0 'oneDNN .*: not installed; ./uk-setup peers.*ONNX Runtime: not installed; ./uk-setup networks.*one, f32, .*9x8 3>16 3x3 s2 .*6x5 16>24 1x1 .*6x5 16>24 3x3 d2 n2 .*1x7 g4 .*7x1 tall .*two, f32.*9x9 24 depthwise 5x5 s2 .*summary.*\| one \| called \| 5 \|.*\| one \| plain loops \| 5 \|.*\| two \| plain loops \| 1 \|.*one: 5 shapes' \
     '1 of 6, one 9x8 3>16 3x3 s2' --shapes tiny.txt --json=run.json
-expect 0 'weights packed in each call.*two, f32' '' --shapes tiny.txt --weights=argument --peers=none --set=two
+expect 0 'weights packed in each call.*two, f32' '' --shapes tiny.txt --weights=argument --peers=called --set=two --json=argument.json
 expect 0 'one, u8i8.*% of f32 peak.*two, u8i8.*9x9 24 depthwise 5x5' '' --shapes tiny.txt --type=u8i8 --peers=none --json=bytes.json
+# Depthwise shapes larger than L2 are compared with a copy of as many bytes.
+printf 'set large\ndepthwise 80 80 512 3x3 s2\n' >large.txt
+expect 0 'copy: memcpy of as many bytes.*\| large \| copy \| 1 \|' '' --shapes large.txt --peers=copy
+if (($(nproc) > 1)); then
+    expect 0 '2 threads, weights packed.*copy: one thread only.*two, f32, .*2 threads.*\| two \| called \| 1 \|' '' \
+        --shapes tiny.txt --set two --peers=called,copy --threads=2 --json=threads.json
+    grep -q '/t2/ukernels"' threads.json || fail "names of benchmarks with two threads"
+fi
 expect 0 'not chosen by --peers.*- plain loops: the same programs without kernels' '' --shapes tiny.txt --set two --peers plain
 expect 0 '^\{.*"benchmarks"' 'depthwise 5x5' --shapes tiny.txt --set two --peers none --json
 /usr/bin/python3 - <<'END_OF_PYTHON' || fail "the JSON of a run"
@@ -58,11 +66,13 @@ called = [b for b in run["benchmarks"] if b["library"] == "called"]
 assert len(ours) == len(plain) == len(called) == 6 and len(run["benchmarks"]) == 18
 assert len({b["name"] for b in run["benchmarks"]}) == 18
 for b in run["benchmarks"]:
-    for key in ("n", "h", "w", "c", "r", "s", "o", "stride", "dilation", "groups", "set", "label", "call_cost", "FLOPS", "real_time"):
+    for key in ("n", "h", "w", "c", "r", "s", "o", "stride", "dilation", "groups", "set", "label", "call_cost", "FLOPS", "bytes", "real_time"):
         assert key in b, key
     assert 0 < b["fastest"] <= b["real_time"] <= b["slowest"]
     assert b["ours_over_this"] > 0 and (b["library"] != "ukernels" or b["ours_over_this"] == 1)
 assert all("kernels" in b for b in ours)
+weights = {name: json.load(open(name, encoding="utf-8"))["context"]["weights"] for name in ("run.json", "argument.json")}
+assert weights == {"run.json": "constant", "argument.json": "argument"}
 bytes_run = json.load(open("bytes.json", encoding="utf-8"))
 assert all("/u8i8/" in b["name"] for b in bytes_run["benchmarks"]) and len(bytes_run["benchmarks"]) == 6
 
@@ -77,6 +87,17 @@ END_OF_PYTHON
 expect 1 'conv/two/.*: slower, .*compared with faster_then.json: 1 slower, 0 faster, 0 within noise' '' \
     --shapes tiny.txt --set two --peers none --compare faster_then.json
 expect 0 ': faster, .*0 slower, 1 faster' '' --shapes tiny.txt --set two --peers none --compare=slower_then.json
+
+# --plot and plot.py draw the results; gnuplot is here a command that keeps its script.
+mkdir tools
+printf '#!/bin/sh\ncat >"%s/script"\nsed -n "s/^set output \\"\\(.*\\)\\"/\\1/p" "%s/script" | while read -r f; do echo "<svg/>" >"$f"; done\n' \
+    "$folder" "$folder" >tools/gnuplot
+chmod +x tools/gnuplot
+PATH=$folder/tools:$PATH expect 0 'summary' '' --shapes tiny.txt --set two --peers none --plot=drawn.svg
+for line in 'set title "two, f32, .* 1 thread, ' '^"9x9 24 depthwise 5x5 s2" [0-9.]+ ' 'set xlabel "operations per byte'; do
+    grep -qE "$line" script || fail "gnuplot is not told '$line'"
+done
+[[ -e drawn.svg ]] || fail "--plot writes no file"
 
 # ONNX Runtime has the same results.
 if [[ -d $source/.venv-networks ]]; then
@@ -110,14 +131,14 @@ expect 1 '' 'nothing.txt: cannot read' --shapes nothing.txt
 expect 1 '' 'not a file of uk bench --json' --shapes tiny.txt --compare bad.txt
 expect 2 '' "unknown set 'three'; the sets are resnet50, mobilenet" --set resnet50,three
 expect 2 '' "unknown set 'three'; the sets are dense and depthwise" --sweep=1 --set three
-expect 2 '' "no library's name begins with 'mkl'; use oneDNN, ONNX, called, plain or none" --shapes tiny.txt --peers mkl
+expect 2 '' "no library's name begins with 'mkl'; use oneDNN, ONNX, called, copy, plain or none" --shapes tiny.txt --peers mkl
 expect 2 '' 'type=f64 is for uk bench gemm' --type f64
 expect 2 '' 'weights=none is unknown; use one of constant, argument' --weights none
 expect 2 '' 'sweep 0: expected a number from 1 to' --sweep=0
 expect 2 '' 'sweep draws the shapes; leave out --shapes' --sweep=1 --shapes tiny.txt
 expect 2 '' 'seed is only for --sweep' --seed=3
-expect 2 '' 'threads: uk bench conv measures one thread' --threads 2
-expect 2 '' 'plot is for uk bench gemm' --plot=x.svg
+expect 2 '' 'threads=1024: the process may use only [0-9]+ CPU' --shapes tiny.txt --threads 1024
+expect 2 '' 'a name that ends in .svg' --shapes tiny.txt --plot=x.png
 expect 2 '' 'uk bench conv runs here; expected native, x86_64-avx2' --target interp
 expect 2 '' "takes no 'more'" more
 

@@ -189,7 +189,7 @@ static void checked_results(void **state) {
 static void missing_libraries(void **state) {
     (void)state;
     struct bench_library l[BENCH_CONV_LIBRARIES];
-    bench_conv_libraries_open(l, "/nonexistent", 0, BENCH_CONV_F32);
+    bench_conv_libraries_open(l, "/nonexistent", &(struct bench_conv_options){.threads = 1});
     for (int i = 0; i < BENCH_CONV_LIBRARIES - 1; i++) { /* ONNX Runtime may be in .venv-networks */
         assert_true(l[i].missing && *l[i].name);
         assert_non_null(strstr(l[i].detail, "not installed; ./uk-setup peers"));

@@ -25,7 +25,8 @@ static void *take(size_t bytes) {
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
-static enum uk_status prepare(struct called *c, const struct bench_convolution *v, bool weights_packed) {
+static enum uk_status prepare(struct called *c, const struct bench_convolution *v, int threads,
+                              bool weights_packed) {
     const struct bench_conv_shape *s = v->shape;
     const int64_t above = bench_conv_above(s), left = bench_conv_left(s),
                   rows = (bench_conv_rows(s) - 1) * s->stride + (s->r - 1) * s->dilation + 1,
@@ -46,7 +47,7 @@ static enum uk_status prepare(struct called *c, const struct bench_convolution *
                                     .pad_left = left,
                                     .pad_right = columns > left + s->w ? columns - left - s->w : 0,
                                     .groups = s->groups};
-    const struct uk_conv2d_options options = {.threads = 1, .weights_packed = weights_packed};
+    const struct uk_conv2d_options options = {.threads = threads, .weights_packed = weights_packed};
     enum uk_status status = uk_sconv2d_plan(&c->plan, &shape, &options);
     if (status)
         return status;
@@ -60,12 +61,11 @@ static enum uk_status prepare(struct called *c, const struct bench_convolution *
 }
 
 static bool begin_called(struct bench_call *call) {
-    const struct uk_arguments *a = call->library->handle[0];
+    const struct bench_library *l = call->library;
     struct called *c = call->state[0] = calloc(1, sizeof *c);
     if (!c)
         return false;
-    const enum uk_status status =
-        prepare(c, call->convolution, !a->weights || strcmp(a->weights, "argument") != 0);
+    const enum uk_status status = prepare(c, call->convolution, l->threads, !l->weights_are_arguments);
     if (!status)
         return true;
     fprintf(stderr, "%s\n", *uk_last_message() ? uk_last_message() : uk_status_text(status));
@@ -81,17 +81,17 @@ static void repeat_called(struct bench_call *call, long calls) {
         uk_sconv2d_run(&c->plan, v->x, c->packed ? c->packed : v->f, v->y, NULL, c->workspace, c->bytes);
 }
 
-void uk_bench_called_convolutions(struct bench_library *called, const struct uk_arguments *a, int isa,
-                                  enum bench_conv_type type) {
+void uk_bench_called_convolutions(struct bench_library *called, const struct bench_conv_options *how) {
     *called = (struct bench_library){.name = "called",
-                                     .missing = type != BENCH_CONV_F32,
+                                     .missing = how->type != BENCH_CONV_F32,
                                      .begin = begin_called,
                                      .repeat = repeat_called,
-                                     .end = end_called};
-    called->handle[0] = (void *)(uintptr_t)a;
+                                     .end = end_called,
+                                     .threads = how->threads,
+                                     .weights_are_arguments = how->weights_are_arguments};
     if (called->missing)
         snprintf(called->detail, sizeof called->detail, "only f32 can be called");
     else
-        snprintf(called->detail, sizeof called->detail, "uk_sconv2d_run of ukernels %s, %s, 1 thread",
-                 uk_version(), bench_isas[isa].name);
+        snprintf(called->detail, sizeof called->detail, "uk_sconv2d_run of ukernels %s, %s, %d thread%s",
+                 uk_version(), bench_isas[how->isa].name, how->threads, how->threads > 1 ? "s" : "");
 }

@@ -36,7 +36,7 @@ static int read_shapes(struct conv_session *s) {
     if (path && !(text = uk_read_file(path, &length)))
         return UK_EXIT_WRONG;
     enum uk_status status =
-        s->a->sweep ? bench_conv_sweep(&s->shapes, s->type, (int)s->a->drawn, (uint64_t)s->a->seed)
+        s->a->sweep ? bench_conv_sweep(&s->shapes, s->how.type, (int)s->a->drawn, (uint64_t)s->a->seed)
                     : bench_conv_shapes_parse(text ? text : bench_conv_shapes_text, &s->shapes, message,
                                               sizeof message);
     free(text);
@@ -52,27 +52,29 @@ static int check_options(const struct uk_arguments *a) {
                            a->positional[1]);
     if (a->type && !strcmp(a->type, "f64"))
         return uk_complain(UK_EXIT_USAGE, "--type=f64 is for uk bench gemm; use f32 or u8i8");
-    if (a->threads > 1)
-        return uk_complain(UK_EXIT_USAGE, "--threads: uk bench conv measures one thread; leave it out");
-    if (a->plot)
-        return uk_complain(UK_EXIT_USAGE, "--plot is for uk bench gemm; leave it out");
     if (a->sweep && a->shapes)
         return uk_complain(UK_EXIT_USAGE, "--sweep draws the shapes; leave out --shapes");
     if (!a->sweep && uk_repeated_option(a, "--seed", 0))
         return uk_complain(UK_EXIT_USAGE, "--seed is only for --sweep, which draws shapes; leave it out");
-    return UK_EXIT_OK;
+    return uk_bench_plot_check(a);
 }
 
-/* Binds the process to the CPU that it runs on: libraries have as many threads as there are CPUs that they
- * may use. */
-static int bind_to_one_cpu(void) {
-    cpu_set_t one;
-    const int cpu = sched_getcpu();
-    CPU_ZERO(&one);
-    CPU_SET(cpu < 0 ? 0 : cpu, &one);
-    return sched_setaffinity(0, sizeof one, &one)
-               ? uk_complain(UK_EXIT_WRONG,
-                             "the process cannot be bound to one CPU; use taskset -c 1 uk bench conv")
+/* Binds the process to the CPU that it runs on and to the next ones that it may use, one for each thread:
+ * libraries have as many threads as there are CPUs that they may use. */
+static int bind_to_cpus(int threads) {
+    cpu_set_t all, some;
+    const int first = sched_getcpu();
+    CPU_ZERO(&some);
+    if (first < 0 || sched_getaffinity(0, sizeof all, &all))
+        return uk_complain(UK_EXIT_WRONG, "the CPUs of the process are unknown");
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&some) < threads; i++)
+        if (CPU_ISSET((first + i) % CPU_SETSIZE, &all))
+            CPU_SET((first + i) % CPU_SETSIZE, &some);
+    if (CPU_COUNT(&some) < threads)
+        return uk_complain(UK_EXIT_USAGE, "--threads=%d: the process may use only %d CPU%s", threads,
+                           CPU_COUNT(&some), CPU_COUNT(&some) > 1 ? "s" : "");
+    return sched_setaffinity(0, sizeof some, &some)
+               ? uk_complain(UK_EXIT_WRONG, "the process cannot be bound to CPUs; use taskset")
                : UK_EXIT_OK;
 }
 
@@ -103,14 +105,17 @@ static int gather(struct conv_session *s, struct conv_line *l, const struct benc
             continue;
         *call = (struct bench_call){.library = library, .convolution = v};
         if (!library->begin(call)) {
+            if (i == CONV_COPY)
+                continue;
             if (is_own)
                 return refuse(text, library->name, "cannot be compiled");
             fprintf(stderr, "%s: has no kernel for %s\n", library->name, text);
             continue;
         }
-        if (bench_convolution_check(v, call)) {
+        if (i == CONV_COPY || bench_convolution_check(v, call)) {
             l->peers += !is_own;
             l->has_called |= i == CONV_CALLED;
+            l->has_copy |= i == CONV_COPY;
             l->has_plain = i == CONV_PLAIN;
             l->contender[l->count++] =
                 (struct bench_contender){.name = library->name, .repeat = repeat, .user = call};
@@ -142,9 +147,11 @@ static enum uk_status measure_contenders(struct conv_line *l) {
     return status;
 }
 
-/* A call of 20 ms gets a third of the samples. */
+/* A call of 20 ms gets a third of the samples; so do several threads, whose samples take 0.1 s each. */
 static int rounds_for(const struct conv_session *s, double flops) {
     const double seconds = 1.5 * flops / s->peak;
+    if (s->how.threads > 1)
+        return seconds < 2e-2 ? 13 : 5;
     return seconds < 5e-3 ? 40 : seconds < 2e-2 ? 15 : 5;
 }
 
@@ -153,17 +160,17 @@ static int measure(struct conv_session *s, const struct bench_conv_shape *shape)
     struct conv_line *l = calloc(1, sizeof *l);
     if (!l)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    enum uk_status status = bench_convolution_create(&v, shape, s->type);
+    enum uk_status status = bench_convolution_create(&v, shape, s->how.type);
     int exit = status ? uk_complain(UK_EXIT_WRONG, "operands: %s", uk_status_text(status)) : UK_EXIT_OK;
     l->shape = shape;
     l->flops = 2 * bench_conv_multiply_adds(shape, true);
-    l->plan = (struct bench_plan){.isa = s->isa,
-                                  .threads = 1,
+    l->plan = (struct bench_plan){.isa = s->how.isa,
+                                  .threads = s->how.threads,
                                   .whole_process = true,
                                   .flops = l->flops,
                                   .rounds = rounds_for(s, l->flops),
                                   .deadline = s->deadline,
-                                  .sample_time = 0.7e-3};
+                                  .sample_time = s->how.threads > 1 ? 5e-3 : 0.7e-3};
     if (!exit)
         exit = gather(s, l, &v);
     const int begun = l->count;
@@ -216,24 +223,28 @@ static int measure_all(struct conv_session *s) {
 
 static int open_libraries(struct conv_session *s) {
     struct bench_library *peers = s->library + CONV_OURS;
-    uk_bench_own_convolutions(&s->library[0], &s->library[CONV_PLAIN], s->a, s->isa);
-    uk_bench_called_convolutions(&s->library[CONV_CALLED], s->a, s->isa, s->type);
-    bench_conv_libraries_open(peers, bench_peers_directory(), s->isa, s->type);
+    uk_bench_own_convolutions(&s->library[0], &s->library[CONV_PLAIN], s->a, &s->how);
+    uk_bench_called_convolutions(&s->library[CONV_CALLED], &s->how);
+    uk_bench_copied_images(&s->library[CONV_COPY], &s->how);
+    bench_conv_libraries_open(peers, bench_peers_directory(), &s->how);
     return uk_bench_choose_libraries(s->a->peers, peers, CONV_LIBRARIES - CONV_OURS,
-                                     "oneDNN, ONNX, called, plain");
+                                     "oneDNN, ONNX, called, copy, plain");
 }
 
 int uk_bench_conv(const struct uk_arguments *a) {
-    struct conv_session s = {.a = a,
-                             .type = a->type && !strcmp(a->type, "u8i8") ? BENCH_CONV_U8I8 : BENCH_CONV_F32,
-                             .table = a->json && !a->json_file ? stderr : stdout};
+    struct conv_session s = {
+        .a = a,
+        .how = {.type = a->type && !strcmp(a->type, "u8i8") ? BENCH_CONV_U8I8 : BENCH_CONV_F32,
+                .threads = a->threads ? (int)a->threads : 1,
+                .weights_are_arguments = a->weights && !strcmp(a->weights, "argument")},
+        .table = a->json && !a->json_file ? stderr : stdout};
     int status = check_options(a);
     if (!status)
-        status = uk_bench_choose_target(a, 1, &s.isa);
+        status = uk_bench_choose_target(a, s.how.threads, &s.how.isa);
     if (!status)
         status = read_shapes(&s);
     if (!status)
-        status = bind_to_one_cpu();
+        status = bind_to_cpus(s.how.threads);
     if (!status)
         status = open_libraries(&s);
     s.result = calloc((size_t)s.chosen + 1, sizeof *s.result);
@@ -242,14 +253,16 @@ int uk_bench_conv(const struct uk_arguments *a) {
     if (!status && (!s.result || !s.peaks || !s.json))
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status) {
-        s.peak = bench_peak(s.isa, 1);
+        s.peak = bench_peak(s.how.isa, s.how.threads);
         uk_bench_add_conv_context(&s);
         uk_bench_print_conv_conditions(&s);
         status = measure_all(&s);
     }
     if (!status) {
         uk_bench_print_conv_summary(&s);
-        status = uk_bench_finish(a, s.json);
+        status = s.done ? uk_bench_plot(a, s.json) : UK_EXIT_OK;
+        const int compared = uk_bench_finish(a, s.json);
+        status = status ? status : compared;
     }
     cJSON_Delete(s.json);
     free(s.result);

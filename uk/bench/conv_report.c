@@ -7,7 +7,7 @@
 #include "conv.h"
 
 static const char *type_text(const struct conv_session *s) {
-    return s->type == BENCH_CONV_F32 ? "f32" : "u8i8";
+    return s->how.type == BENCH_CONV_F32 ? "f32" : "u8i8";
 }
 
 /* ---- results of a shape ---- */
@@ -39,19 +39,22 @@ static double ratio_of(const struct conv_line *l, int i, bool without) {
 }
 
 static struct conv_result result_of(const struct conv_line *l) {
-    return (struct conv_result){.percent = l->contender[0].percent,
-                                .x = ratio_of(l, best_of(l, false), false),
-                                .x_without = ratio_of(l, best_of(l, true), true),
-                                .x_called = l->has_called ? ratio_of(l, CONV_OURS + l->peers, false) : 0,
-                                .x_plain = l->has_plain ? l->contender[l->count - 1].ratio : 0};
+    return (struct conv_result){
+        .percent = l->contender[0].percent,
+        .x = ratio_of(l, best_of(l, false), false),
+        .x_without = ratio_of(l, best_of(l, true), true),
+        .x_called = l->has_called ? ratio_of(l, CONV_OURS + l->peers, false) : 0,
+        .x_copy = l->has_copy ? ratio_of(l, CONV_OURS + l->peers + l->has_called, false) : 0,
+        .x_plain = l->has_plain ? l->contender[l->count - 1].ratio : 0};
 }
 
 /* ---- the table ---- */
 
 static void print_header(const struct conv_session *s, const struct bench_conv_shape *shape) {
-    fprintf(s->table, "\n### %s, %s, %s, 1 thread\n\n", shape->set, type_text(s), bench_isas[s->isa].name);
+    fprintf(s->table, "\n### %s, %s, %s, %d thread%s\n\n", shape->set, type_text(s),
+            bench_isas[s->how.isa].name, s->how.threads, s->how.threads > 1 ? "s" : "");
     fprintf(s->table, "| %-28s | us | GOP/s | %% of %speak | x best | without calls | %-20s ", "shape",
-            s->type == BENCH_CONV_F32 ? "" : "f32 ", "best peer");
+            s->how.type == BENCH_CONV_F32 ? "" : "f32 ", "best peer");
     for (int i = CONV_OURS; i < CONV_LIBRARIES; i++)
         if (!s->library[i].missing)
             fprintf(s->table, "| %s ", s->library[i].name);
@@ -109,20 +112,26 @@ static void add_sizes(cJSON *b, const struct bench_conv_shape *s) {
         cJSON_AddNumberToObject(b, sizes[i].name, (double)sizes[i].value);
 }
 
+/* Bytes that a call reads and writes at least. */
+static double bytes_of(const struct bench_convolution *v) {
+    return (double)v->x_bytes + (double)v->f_bytes + (double)v->y_bytes;
+}
+
 static void record(struct conv_session *s, const struct conv_line *l) {
     char text[BENCH_CONV_TEXT];
     bench_conv_text(l->shape, text, sizeof text);
     for (int i = 0; i < l->count; i++) {
         const struct bench_contender *c = &l->contender[i];
         char name[256];
-        snprintf(name, sizeof name, "conv/%s/%s/%s/%s/t1/%s", l->shape->set, text, type_text(s),
-                 bench_isas[s->isa].name, c->name);
-        cJSON *b = uk_bench_record(s->json, name, c, 1);
+        snprintf(name, sizeof name, "conv/%s/%s/%s/%s/t%d/%s", l->shape->set, text, type_text(s),
+                 bench_isas[s->how.isa].name, s->how.threads, c->name);
+        cJSON *b = uk_bench_record(s->json, name, c, s->how.threads);
         cJSON_AddStringToObject(b, "library", c->name);
         cJSON_AddStringToObject(b, "set", l->shape->set);
         cJSON_AddStringToObject(b, "label", l->call[i].library->detail);
         add_sizes(b, l->shape);
         cJSON_AddNumberToObject(b, "FLOPS", l->flops / c->seconds);
+        cJSON_AddNumberToObject(b, "bytes", bytes_of(l->call[i].convolution));
         cJSON_AddNumberToObject(b, "peak_flops", l->plan.peak);
         cJSON_AddNumberToObject(b, "call_cost", 1e9 * cost_of(l, i));
         cJSON_AddNumberToObject(b, "ours_over_this", i ? ratio_of(l, i, false) : 1);
@@ -165,16 +174,17 @@ static void print_ratios(FILE *table, const char *set, const char *to, double *r
 
 /* Prints the rows of the set that begins at `first`. Returns its end. */
 static int print_set(const struct conv_session *s, int first, double *ratio) {
-    static const char *const names[] = {"best peer", "best peer, without calls", "called", "plain loops"};
+    static const char *const names[] = {"best peer", "best peer, without calls", "called", "copy",
+                                        "plain loops"};
     const char *set = s->shapes.shape[first].set;
     int end = first;
     while (end < s->done && !strcmp(s->shapes.shape[end].set, set))
         end++;
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         int count = 0;
         for (int i = first; i < end; i++) {
             const struct conv_result *r = &s->result[i];
-            const double of[] = {r->x, r->x_without, r->x_called, r->x_plain}, x = of[kind];
+            const double of[] = {r->x, r->x_without, r->x_called, r->x_copy, r->x_plain}, x = of[kind];
             /* Without the cost of a call nothing may remain of a time, but there is a peer. */
             if (kind > 1 ? x > 0 : r->x > 0)
                 ratio[count++] = x;
@@ -192,7 +202,7 @@ static void print_percents(const struct conv_session *s) {
         for (; i < s->done && !strcmp(s->shapes.shape[i].set, set); i++, count++)
             percent += s->result[i].percent;
         fprintf(s->table, "%s: %d shape%s, mean %.1f %% of the %speak\n", set, count, count > 1 ? "s" : "",
-                percent / count, s->type == BENCH_CONV_F32 ? "" : "f32 ");
+                percent / count, s->how.type == BENCH_CONV_F32 ? "" : "f32 ");
     }
 }
 
@@ -218,8 +228,9 @@ void uk_bench_add_conv_context(struct conv_session *s) {
           *peers = cJSON_AddObjectToObject(context, "peers");
     for (int i = CONV_OURS; i < CONV_LIBRARIES; i++)
         cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
-    cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
-    cJSON_AddNumberToObject(context, "threads", 1);
+    cJSON_AddStringToObject(context, "isa", bench_isas[s->how.isa].name);
+    cJSON_AddNumberToObject(context, "threads", s->how.threads);
+    cJSON_AddStringToObject(context, "weights", s->how.weights_are_arguments ? "argument" : "constant");
     if (s->a->sweep)
         cJSON_AddNumberToObject(context, "seed", (double)s->a->seed);
 }

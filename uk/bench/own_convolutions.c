@@ -11,7 +11,7 @@
 /* How the programs are compiled; handle[0] of the library. */
 struct own_options {
     const char *target;
-    bool weights_are_arguments, plain_loops;
+    bool plain_loops;
 };
 
 struct own {
@@ -155,19 +155,21 @@ static enum uk_status pack(struct own *o, const struct bench_convolution *v, boo
 
 static bool begin_own(struct bench_call *call) {
     const struct own_options *how = call->library->handle[0];
-    const struct uk_options options = {.target = how->target, .plain_loops = how->plain_loops, .threads = 1};
+    const bool weights_are_arguments = call->library->weights_are_arguments;
+    const struct uk_options options = {
+        .target = how->target, .plain_loops = how->plain_loops, .threads = call->library->threads};
     struct own *o = call->state[0] = calloc(1, sizeof *o);
     char text[2048];
     if (!o || !(o->context = uk_context_create())) {
         free(o);
         return false;
     }
-    write_program(text, sizeof text, call->convolution, how->weights_are_arguments);
+    write_program(text, sizeof text, call->convolution, weights_are_arguments);
     enum uk_status status = uk_program_parse(o->context, "convolution.uk", text, strlen(text), &o->program);
     if (!status)
         status = uk_compile(o->program, &options, &o->module);
     if (!status)
-        status = pack(o, call->convolution, how->weights_are_arguments);
+        status = pack(o, call->convolution, weights_are_arguments);
     if (!status) {
         list_kernels(o);
         return true;
@@ -190,18 +192,22 @@ const char *uk_bench_own_kernels(const struct bench_call *call) {
 }
 
 void uk_bench_own_convolutions(struct bench_library *ours, struct bench_library *plain,
-                               const struct uk_arguments *a, int isa) {
-    static struct own_options how[2];
-    how[0] = (struct own_options){.target = a->target,
-                                  .weights_are_arguments = a->weights && !strcmp(a->weights, "argument")};
-    how[1] = how[0];
-    how[1].plain_loops = true;
-    struct bench_library l = {.name = "ukernels", .begin = begin_own, .repeat = repeat_own, .end = end_own};
-    l.handle[0] = &how[0];
-    snprintf(l.detail, sizeof l.detail, "ukernels %s, %s, 1 thread, weights %s", uk_version(),
-             bench_isas[isa].name, how->weights_are_arguments ? "packed in each call" : "packed beforehand");
+                               const struct uk_arguments *a, const struct bench_conv_options *how) {
+    static struct own_options own[2];
+    own[0] = (struct own_options){.target = a->target};
+    own[1] = (struct own_options){.target = a->target, .plain_loops = true};
+    struct bench_library l = {.name = "ukernels",
+                              .begin = begin_own,
+                              .repeat = repeat_own,
+                              .end = end_own,
+                              .threads = how->threads,
+                              .weights_are_arguments = how->weights_are_arguments};
+    l.handle[0] = &own[0];
+    snprintf(l.detail, sizeof l.detail, "ukernels %s, %s, %d thread%s, weights %s", uk_version(),
+             bench_isas[how->isa].name, how->threads, how->threads > 1 ? "s" : "",
+             how->weights_are_arguments ? "packed in each call" : "packed beforehand");
     *ours = *plain = l;
     plain->name = "plain loops";
-    plain->handle[0] = &how[1];
+    plain->handle[0] = &own[1];
     snprintf(plain->detail, sizeof plain->detail, "the same programs without kernels, as of --no-kernels");
 }
