@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares networks with ONNX Runtime: one thread each, alternating in one process.
+"""Compares networks with other programs that run ONNX: one thread each, alternating in one process.
 
-    bench/networks.py UK MODEL.onnx... [--rounds=N] [--json=FILE]
+    bench/networks.py UK MODEL.onnx... [--peers=NAME,...] [--rounds=N] [--json=FILE]
 
-The command UK compiles each model into a shared object, which is called through ctypes; ONNX Runtime runs the
-same model with its defaults and one thread. Prints a line per model: median milliseconds of both, and the
-median and quartiles of the ratio of neighbouring runs (above 1: ours is faster). Needs numpy and onnxruntime,
-as in the environment .venv-networks that ./uk-setup networks makes.
+The command UK compiles each model into a shared object, which is called through ctypes. The peers, by the beginnings of
+their names: ONNX Runtime, with its defaults; OpenVINO, with its hint for latency and sums in f32; plain loops, which is
+the same network compiled by --no-kernels, in no set of peers unless it is named. A peer that is not installed is left out
+with a message. Prints a line per model and peer: median milliseconds of both, and the median and quartiles of the ratio
+of neighbouring runs (above 1: ours is faster); for several models also the geometric mean of the ratios to each peer.
+Needs numpy and onnxruntime, as in the environment .venv-networks that ./uk-setup networks makes.
 """
 
 import ctypes
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -53,6 +56,68 @@ class Ours:
             sys.exit(f"the network returned status {status}")
 
 
+def compiled(uk, model, *options):
+    """The network, and the seconds that its compilation took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "net.so"
+        since = time.perf_counter()
+        subprocess.run([uk, "compile", str(model), "-o", str(path), *options], check=True)
+        seconds = time.perf_counter() - since
+        name = "".join(c if c.isalnum() and c.isascii() else "_" for c in model.stem)
+        return Ours(path, f"_{name}" if name[0].isdigit() else name), seconds
+
+
+def session_of(model):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+# ---- peers: each makes a function that runs the model on the inputs, by name ----
+
+
+def begin_onnxruntime(uk, model, feed):
+    del uk
+    session = session_of(model)
+    return lambda: session.run(None, feed)
+
+
+def begin_openvino(uk, model, feed):
+    del uk
+    # uk-setup unpacks the wheel beside the environment's packages, without what it needs only to convert models.
+    sys.path.append(str(pathlib.Path(sys.prefix) / "openvino"))
+    import openvino  # pylint: disable=import-outside-toplevel
+    settings = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
+                "ENABLE_CPU_PINNING": False}
+    request = openvino.Core().compile_model(str(model), "CPU", settings).create_infer_request()
+    for name, value in feed.items():
+        request.set_tensor(name, openvino.Tensor(value, shared_memory=True))
+    return request.infer
+
+
+def begin_plain(uk, model, feed):
+    plain, _ = compiled(uk, model, "--no-kernels")
+    return lambda: plain.run(list(feed.values()))
+
+
+PEERS = {"ONNX Runtime": begin_onnxruntime, "OpenVINO": begin_openvino, "plain loops": begin_plain}
+
+
+def chosen(text):
+    """The peers whose names begin with a word of the list."""
+    if text is None:
+        return ["ONNX Runtime", "OpenVINO"]
+    words = [w.lower() for w in text.split(",")]
+    for word in words:
+        if word != "none" and not any(peer.lower().startswith(word) for peer in PEERS):
+            sys.exit(f"--peers: no peer's name begins with '{word}'; use ONNX, OpenVINO, plain or none")
+    return [peer for peer in PEERS if peer.lower().startswith(tuple(words))]
+
+
+# ---- measuring ----
+
+
 def timed(f):
     start = time.perf_counter()
     f()
@@ -63,54 +128,68 @@ def quantile(values, q):
     return float(numpy.quantile(values, q))
 
 
-def measure(uk, model, rounds):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+def random_inputs(model):
     random = numpy.random.default_rng(1)
     feed = {}
-    for i in session.get_inputs():
+    for i in session_of(model).get_inputs():
         kind = TYPES[i.type]
         feed[i.name] = (random.uniform(-1, 1, i.shape) if kind == numpy.float32 else random.integers(0, 2, i.shape)).astype(kind)
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "net.so"
-        since = time.perf_counter()
-        subprocess.run([uk, "compile", str(model), "-o", str(path)], check=True)
-        compiled = time.perf_counter() - since
-        name = "".join(c if c.isalnum() and c.isascii() else "_" for c in model.stem)
-        ours = Ours(path, f"_{name}" if name[0].isdigit() else name)
-    inputs = list(feed.values())
+    return feed
+
+
+def pairs_of(ours, peer, rounds):
+    """Milliseconds of both in alternation, without the first round."""
     pairs = []
     until = time.perf_counter() + 20
     while len(pairs) < 3 or (len(pairs) < rounds and time.perf_counter() < until):
-        pairs.append((timed(lambda: ours.run(inputs)), timed(lambda: session.run(None, feed))))
-    pairs = numpy.array(pairs[1:])
-    ratios = pairs[:, 1] / pairs[:, 0]
-    return {"model": model.stem, "ours_ms": quantile(pairs[:, 0], 0.5), "onnxruntime_ms": quantile(pairs[:, 1], 0.5),
-            "ratio": quantile(ratios, 0.5), "quartiles": [quantile(ratios, 0.25), quantile(ratios, 0.75)], "pairs": len(pairs),
-            "compile_s": compiled}
+        pairs.append((timed(ours), timed(peer)))
+    return numpy.array(pairs[1:])
+
+
+def measure(uk, model, peers, rounds):
+    """A row per peer."""
+    feed = random_inputs(model)
+    ours, seconds = compiled(uk, model)
+    inputs = list(feed.values())
+    for peer in peers:
+        try:
+            run = PEERS[peer](uk, model, feed)
+        except ImportError as absent:
+            print(f"{peer} is left out: {absent}; ./uk-setup networks installs it", file=sys.stderr)
+            continue
+        pairs = pairs_of(lambda: ours.run(inputs), run, rounds)
+        ratios = pairs[:, 1] / pairs[:, 0]
+        yield {"model": model.stem, "peer": peer, "ours_ms": quantile(pairs[:, 0], 0.5), "peer_ms": quantile(pairs[:, 1], 0.5),
+               "ratio": quantile(ratios, 0.5), "quartiles": [quantile(ratios, 0.25), quantile(ratios, 0.75)], "pairs": len(pairs),
+               "compile_s": seconds}
 
 
 def main():
-    rounds, out, words = 200, None, []
+    rounds, out, peers, words = 200, None, None, []
     for word in sys.argv[1:]:
         if word.startswith("--rounds="):
             rounds = int(word.split("=", 1)[1])
         elif word.startswith("--json="):
             out = word.split("=", 1)[1]
+        elif word.startswith("--peers="):
+            peers = word.split("=", 1)[1]
         else:
             words.append(word)
     if len(words) < 2:
         sys.exit(__doc__)
+    peers = chosen(peers)
     rows = []
     for model in words[1:]:
-        row = measure(words[0], pathlib.Path(model), rounds)
-        rows.append(row)
-        print("{model}: {ours_ms:.3f} ms, ONNX Runtime {onnxruntime_ms:.3f} ms, ratio {ratio:.2f}".format(**row),
-              "({:.2f}..{:.2f}), {} pairs; compiled in {:.1f} s".format(*row["quartiles"], row["pairs"], row["compile_s"]), flush=True)
+        for row in measure(words[0], pathlib.Path(model), peers, rounds):
+            rows.append(row)
+            print("{model}: {ours_ms:.3f} ms, {peer} {peer_ms:.3f} ms, ratio {ratio:.2f}".format(**row),
+                  "({:.2f}..{:.2f}), {} pairs; compiled in {:.1f} s".format(*row["quartiles"], row["pairs"], row["compile_s"]), flush=True)
+    for peer in peers if len(words) > 2 else ():
+        ratios = [row["ratio"] for row in rows if row["peer"] == peer]
+        if ratios:
+            print(f"{peer}: geometric mean of {len(ratios)} ratios {math.prod(ratios) ** (1 / len(ratios)):.3f}")
     if out:
-        pathlib.Path(out).write_text(json.dumps(rows, indent=1) + "\n")
+        pathlib.Path(out).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 main()

@@ -5,7 +5,7 @@
     make.py NAME[-WIDTH][-SIZE]... [--int8] [--folder=DIR]
 
 NAME: mobilenet_v1, mobilenet_v2 (width multipliers 0.25 to 1, images of any size: mobilenet_v1-0.25-96), inception_v3,
-inception_v4, resnet50, srresnet, bert (-2: two layers of encoders; 12). --int8: quantized by ONNX Runtime's quantize_static, per
+inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders; 12). --int8: quantized by ONNX Runtime's quantize_static, per
 channel, u8 activations, i8 weights. It needs the Python packages onnx, numpy and for --int8 onnxruntime. Multiply-adds and
 parameters are printed.
 
@@ -150,6 +150,17 @@ def resnet50(size=224):
     return net, net.model(net.classify(x, 1000))
 
 
+def resnet18(size=224):
+    net = Network("resnet18")
+    x = net.pool(net.conv(net.input("image", [1, 3, size, size]), 64, 7, 2, pad=[3] * 4), "MaxPool", 3, 2, "SAME")
+    for c, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        for step in (stride, 1):
+            y = net.conv(net.conv(x, c, 3, step), c, 3, relu=None)
+            x = net.conv(x, c, 1, step, relu=None) if net.shape[x] != net.shape[y] else x
+            x = net.activation(net.add(y, x), "Relu")
+    return net, net.model(net.classify(x, 1000))
+
+
 def inception_v3(size=299):
     net = Network("inception_v3")
     conv, pool, concat = net.conv, net.pool, net.concat
@@ -266,7 +277,7 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
     return net, net.model(x)
 
 
-MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet50, inception_v3, inception_v4, srresnet, bert)}
+MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet18, resnet50, inception_v3, inception_v4, srresnet, bert)}
 
 
 def quantize(source, target, net):

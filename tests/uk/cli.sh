@@ -124,7 +124,7 @@ expect 2 '' 'weights is for uk bench conv' bench gemm --weights=constant
 expect 2 '' 'type=u8i8 is for uk bench conv' bench gemm --type=u8i8
 expect 2 '' 'seed is only for --sweep' bench networks x.onnx --seed=3
 expect 2 '' 'sweep: uk bench networks draws the layers; leave out x.onnx' bench networks x.onnx --sweep
-expect 2 '' 'json: with --sweep it needs a file' bench networks --sweep --json
+expect 2 '' 'json: uk bench networks needs a file' bench networks --sweep --json
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M=12x
 expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13

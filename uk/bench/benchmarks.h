@@ -95,7 +95,7 @@ void uk_bench_own_products(struct bench_library *libraries, int isa, int threads
 
 /* ---- networks.c ---- */
 
-/* Compares networks with ONNX Runtime. Exit status. */
+/* Compares networks with ONNX Runtime and others. Exit status. */
 int uk_bench_networks(const struct uk_arguments *a);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench networks: runs the embedded scripts bench/networks.py, which compares networks with ONNX Runtime,
- * and bench/networks_sweep.py, which counts the instructions of random layers. */
+/* uk bench networks: runs the embedded scripts bench/networks.py, which compares networks with ONNX Runtime
+ * and others, and bench/networks_sweep.py, which counts the instructions of random layers. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -53,8 +53,6 @@ static int sweep(const struct uk_arguments *a) {
     if (a->positionals > 1)
         return uk_complain(UK_EXIT_USAGE, "--sweep: uk bench networks draws the layers; leave out %s",
                            a->positional[1]);
-    if (a->json && !a->json_file)
-        return uk_complain(UK_EXIT_USAGE, "--json: with --sweep it needs a file; give --json=FILE.json");
     snprintf(seed, sizeof seed, "--seed=%" PRId64, a->seed);
     snprintf(layers, sizeof layers, "--layers=%" PRId64, a->drawn);
     snprintf(json, sizeof json, "--json=%s", a->json ? a->json_file : "");
@@ -65,7 +63,33 @@ static int sweep(const struct uk_arguments *a) {
     return run_script(uk_bench_sweep_text, more, count, "some layers could not be counted, see above");
 }
 
+/* Exit status. */
+static int compare(const struct uk_arguments *a) {
+    char json[4200], peers[4200];
+    const char **more = calloc((size_t)a->positionals + 2, sizeof *more);
+    int count = 0;
+
+    if (!more)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    while (count < a->positionals - 1) {
+        more[count] = a->positional[count + 1];
+        count++;
+    }
+    snprintf(json, sizeof json, "--json=%s", a->json ? a->json_file : "");
+    snprintf(peers, sizeof peers, "--peers=%s", a->peers ? a->peers : "");
+    if (a->json)
+        more[count++] = json;
+    if (a->peers)
+        more[count++] = peers;
+    const int status =
+        run_script(uk_bench_networks_text, more, count, "some models could not be compared, see above");
+    free(more);
+    return status;
+}
+
 int uk_bench_networks(const struct uk_arguments *a) {
+    if (a->json && !a->json_file)
+        return uk_complain(UK_EXIT_USAGE, "--json: uk bench networks needs a file; give --json=FILE.json");
     if (a->sweep)
         return sweep(a);
     if (uk_repeated_option(a, "--seed", 0))
@@ -73,6 +97,5 @@ int uk_bench_networks(const struct uk_arguments *a) {
     if (a->positionals < 2)
         return uk_complain(UK_EXIT_USAGE, "uk bench networks: no model; give files of ONNX, which "
                                           "examples/networks/make.py writes, or --sweep");
-    return run_script(uk_bench_networks_text, a->positional + 1, a->positionals - 1,
-                      "some models could not be compared, see above");
+    return compare(a);
 }
