@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 7 rows x 4 vectors of C, 64 floats or 32 doubles, in 28 zmm registers, for products of few rows. One text,
- * seven kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of
- * B in place (..._rab), rows of A in place that are several runs (UK_OP_sgemm_runs).
+ * eight kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of
+ * B in place (..._rab), rows of A in place that are several runs (UK_OP_sgemm_runs, ..._runs_rab).
  *
  *                          vector 0       1         2          3
  *                           b: zmm28      zmm29     zmm28      zmm29
@@ -26,8 +26,8 @@
  * evicted before they are read.
  *
  * Runs: the sums stay in registers from one run to the next. What moves the pointers there is in memory,
- * because a run is long enough to hide the loads. Each k iteration prefetches a line into L2, which with the
- * rows of A and B makes 19 loads.
+ * because a run is long enough to hide the loads. With B in panels each k iteration prefetches a line
+ * into L2, which with the rows of A and B makes 19 loads.
  *
  * Edges: each number of rows has its own loop, of 2 cycles per row and k iteration, and of 4 at least, the
  * latency of an FMA. Up to two vectors of columns take the left half alone, at half the cost. Columns that
@@ -98,7 +98,7 @@ enum { AHEAD = 4 };
 #define FULL_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, "", "") ADD_2(z, w, 128, r, "", "")
 #define FULL_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, "", "") STORE_2(z, w, 128, r, "", "")
 
-#if defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab
+#if defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab || defined UK_OP_sgemm_runs_rab
 #define PREFETCH_LEFT                                                                                       \
     "prefetcht0 60(%[b], %[ahead])\n\t"                                                                     \
     "prefetcht0 124(%[b], %[ahead])\n\t"
@@ -113,22 +113,31 @@ enum { AHEAD = 4 };
 #define PREFETCH_NEXT                                                                                       \
     "prefetcht1 (%[next])\n\t"                                                                              \
     "add $64, %[next]\n\t"
+#define ADVANCE_NEXT "add %[next_on], %[next]\n\t"
+#define NEXT_OUTPUTS [next] "+&r"(r.next),
+#define FURTHER_INPUTS [next_on] "m"(r.next_on),
+#else
+#define PREFETCH_NEXT
+#define ADVANCE_NEXT
+#define NEXT_OUTPUTS
+#define FURTHER_INPUTS [ahead] "r"(ahead),
+#endif
+#if defined UK_OP_sgemm_runs || defined UK_OP_sgemm_runs_rab
 #define RUN_BEGIN "4:\n\t"
 #define RUN_END                                                                                             \
     "add %[a_on], %[a]\n\t"                                                                                 \
     "add %[b_on], %[b]\n\t"                                                                                 \
-    "add %[next_on], %[next]\n\t"                                                                           \
+    ADVANCE_NEXT                                                                                            \
     "mov %[terms], %[k]\n\t"                                                                                \
     "dec %[runs]\n\t"                                                                                       \
     "jnz 4b\n"
-#define RUN_OUTPUTS [runs] "+&r"(r.runs), [next] "+&r"(r.next),
-#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [next_on] "m"(r.next_on),
+#define RUN_OUTPUTS [runs] "+&r"(r.runs), NEXT_OUTPUTS
+#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), FURTHER_INPUTS
 #else
-#define PREFETCH_NEXT
 #define RUN_BEGIN
 #define RUN_END
 #define RUN_OUTPUTS
-#define RUN_INPUTS [ahead] "r"(ahead),
+#define RUN_INPUTS FURTHER_INPUTS
 #endif
 #define B_LEFT(m, n)                                                                                        \
     "vmovu" P " (%[b]), %%zmm28" m "\n\t"                                                                   \
@@ -226,6 +235,13 @@ void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t l
     const struct runs r = {runs, k, size * (lds - k), size * ldb - 256 * k, next, size * ldb - 64 * k};
 
     tile(runs > 0 ? k : 0, a, size * lda, size, b, 256, c, size * ldc, acc, mr, nr, r);
+}
+#elif defined UK_OP_sgemm_runs_rab
+void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
+               int64_t ldb, int64_t ldt, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const struct runs r = {runs, k, size * (lds - k), size * (ldt - k * ldb), 0, 0};
+
+    tile(runs > 0 ? k : 0, a, size * lda, size, b, size * ldb, c, size * ldc, acc, mr, nr, r);
 }
 #elif defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,

@@ -3,6 +3,8 @@
  * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_DOUBLE), in 28 zmm registers, rows of A and rows of B
  * in place. UK_OP_..._rap: the elements read of B are also stored to the micro-panel d, which gemm_ra reads,
  * so that the first row of tiles packs B for the others while it computes (fused packing).
+ * UK_OP_sgemm_runs_rab: rows of A that are several runs; what moves the pointers from one to the next is in
+ * memory, because a run is long enough to hide the loads.
  *
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
@@ -36,6 +38,7 @@
  * free, in tiles of 7 rows 2 of 14.
  */
 #include "registry/kernel_contract.h"
+#include "../any/runs.h"
 #include "tile_14_avx512.h"
 
 enum { FAR = 32, SHORT = 4 * FAR };
@@ -79,28 +82,48 @@ typedef const element other_element;
 #define ADVANCE(iterations) ADVANCE_ROWS("$" BYTES "*" #iterations)
 #define FAR_AWAY
 #endif
+#ifdef UK_OP_sgemm_runs_rab
+#define RUN_BEGIN "8:\n\t"
+#define RUN_END                                                                                                 \
+    ADVANCE_ROWS("%[a_on]")                                                                                     \
+    "add %[b_on], %[b]\n\t"                                                                                     \
+    "add %[b_on], %[other]\n\t"                                                                                 \
+    "mov %[terms], %[k]\n\t"                                                                                    \
+    "dec %[runs]\n\t"                                                                                           \
+    "jnz 8b\n\t"
+#define RUN_OUTPUTS , [runs] "+&r"(r.runs)
+#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
+#else
+#define RUN_BEGIN
+#define RUN_END
+#define RUN_OUTPUTS
+#define RUN_INPUTS
+#endif
 #define K_ITERATION(n) LOAD_B FETCH_FAR NEXT_B(n, "4") ROWS_IN_PLACE(n)
 
 #define FULL_TILE(OUT)                                                                                          \
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
                      "test %[k], %[k]\n\t"                                                                      \
-                     "jle 3f\n\t"                                                                               \
-                     UNROLL_2(K_ITERATION(0), K_ITERATION(1), ADVANCE(-1), ADVANCE(2))                          \
+                     "jle 3f\n\t" RUN_BEGIN                                                                     \
+                     UNROLL_2(K_ITERATION(0), K_ITERATION(1), ADVANCE(-1), ADVANCE(2)) RUN_END                  \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
-                     : MOVING, [other] "+&r"(other)                                                             \
-                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc) FAR_AWAY              \
+                     : MOVING, [other] "+&r"(other) RUN_OUTPUTS                                                 \
+                     : RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc) FAR_AWAY              \
                      : CLOBBERS)
 #define SOME_ROWS(LOAD)                                                                                         \
-    __asm__ volatile(EDGE_TILE(LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))                 \
-                     : MOVING, [other] "+&r"(other), [t] "=&r"(t), [skip] "=&r"(skip)                           \
-                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
+    __asm__ volatile(EDGE_TILE_WITH(RUN_BEGIN, LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1), \
+                                    RUN_END)                                                                    \
+                     : MOVING, [other] "+&r"(other), [t] "=&r"(t), [skip] "=&r"(skip) RUN_OUTPUTS               \
+                     : RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
                        [up] "r"(mr - 1), EDGE_MASKS                                                             \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             int64_t ldb, element *c, int64_t ldc, int64_t acc,
-                                                            int64_t mr, int64_t nr, other_element *other) {
+                                                            int64_t mr, int64_t nr, other_element *other,
+                                                            struct runs r) {
     ROW_POINTERS;
+    (void)r;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
@@ -115,7 +138,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
 static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
                                                        const element *b, int64_t ldb, element *c, int64_t ldc,
                                                        int64_t acc, int64_t mr, int64_t nr,
-                                                       other_element *other) {
+                                                       other_element *other, struct runs r) {
     if (mr == 14 && nr == UK_NR) {
         ROW_POINTERS;
 
@@ -124,14 +147,14 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
         else
             FULL_TILE(STORE);
     } else {
-        edge_tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, other);
+        edge_tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, other, r);
     }
 }
 
 #if defined UK_OP_sgemm_rap || defined UK_OP_dgemm_rap
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *d,
                element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, d);
+    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, d, (struct runs){0});
 }
 #elif defined UK_PREFETCHING
 #define NAME(symbol) NAME_OF(symbol)
@@ -140,11 +163,28 @@ void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b,
                      int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const element *s);
 void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                      int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const element *s) {
-    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, s);
+    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, s, (struct runs){0});
+}
+#elif defined UK_OP_sgemm_runs_rab
+void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
+               int64_t ldb, int64_t ldt, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const struct runs r = {runs, k, size * (lds - k), size * (ldt - k * ldb), 0, 0};
+
+    tile(runs > 0 ? k : 0, a, lda, b, ldb, c, ldc, acc, mr, nr,
+         b + (ldb * size % 2048 == 0 ? 8
+              : mr < 8               ? 48
+                                     : 16) *
+                 ldb,
+         r);
 }
 #else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, b + (ldb * size % 2048 == 0 ? 8 : mr < 8 ? 48 : 16) * ldb);
+    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr,
+         b + (ldb * size % 2048 == 0 ? 8
+              : mr < 8               ? 48
+                                     : 16) *
+                 ldb,
+         (struct runs){0});
 }
 #endif

@@ -34,6 +34,7 @@ static bool has_product_tile(const struct uk_kernel *row) {
     case UK_OP_PANELS:
     case UK_OP_RA:
     case UK_OP_RUNS:
+    case UK_OP_RUNS_RAB:
     case UK_OP_RAB:
     case UK_OP_SAB:
     case UK_OP_RAP:

@@ -37,12 +37,13 @@ static inline int uk_element_bytes(enum uk_element e) {
 /* What an operation computes and how it reads its operands. ops.def has the formulas. */
 enum uk_op_form {
     /* Products of one tile: */
-    UK_OP_PANELS, /* A and B in panels */
-    UK_OP_RA,     /* A in rows, B in panels */
-    UK_OP_RUNS,   /* each row of A is several runs of k elements; B in panels, one per run */
-    UK_OP_RAB,    /* A and B in rows */
-    UK_OP_SAB,    /* A by two strides, B in rows */
-    UK_OP_RAP,    /* as RAB; also packs B into a panel */
+    UK_OP_PANELS,   /* A and B in panels */
+    UK_OP_RA,       /* A in rows, B in panels */
+    UK_OP_RUNS,     /* each row of A is several runs of k elements; B in panels, one per run */
+    UK_OP_RUNS_RAB, /* the same with B in rows */
+    UK_OP_RAB,      /* A and B in rows */
+    UK_OP_SAB,      /* A by two strides, B in rows */
+    UK_OP_RAP,      /* as RAB; also packs B into a panel */
     /* Products of any number of rows in one call: */
     UK_OP_SMALL,    /* A and B in rows */
     UK_OP_SMALL_TA, /* A in columns, B in rows */

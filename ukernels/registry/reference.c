@@ -97,6 +97,23 @@ void uk_reference_sgemm_runs(int64_t MR, int64_t NR, int64_t KR, int64_t runs, i
         }
 }
 
+void uk_reference_sgemm_runs_rab(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const float *a,
+                                 int64_t lda, int64_t lds, const float *b, int64_t ldb, int64_t ldt, float *c,
+                                 int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    for (int64_t i = 0; i < mr; i++)
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t t = 0; t < runs; t++)
+                for (int64_t p = 0; p < k; p++)
+                    sum += a[i * lda + t * lds + p] * b[t * ldt + p * ldb + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+}
+
 #define BYTE_GEMV(op, left, right)                                                                    \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda, \
                            const right *x, int32_t *c, int64_t acc, int64_t ahead, int64_t m) {       \
