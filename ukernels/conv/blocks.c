@@ -70,10 +70,3 @@ double uk_conv_stream_cycles(const struct conv_plan *plan) {
     return stream_cycles(plan->type->machine, (double)plan->x_elements) +
            stream_cycles(plan->type->machine, (double)plan->y_elements);
 }
-
-double uk_conv_pack_cycles(const struct conv_plan *plan) {
-    const double elements = (double)conv_terms(&plan->shape) * (double)plan->shape.o;
-
-    return moved_cycles(plan->type, elements, plan->shape.is_oihw) +
-           2 * stream_cycles(plan->type->machine, elements);
-}

@@ -142,6 +142,11 @@ static inline int64_t conv_copied_columns(const struct conv_plan *plan) {
     return plan->copies == CONV_CHANNELS ? (read - 1) / v->stride_w * v->stride_w + v->stride_w : read;
 }
 
+/* True if the plan copies rows with columns outside of the image. */
+static inline bool conv_copies_border(const struct conv_plan *plan) {
+    return plan->copies != CONV_IN_PLACE && (plan->shape.left || conv_copied_columns(plan) > plan->shape.w);
+}
+
 /* Channels that are adjacent in a copy of pixels. */
 static inline int64_t conv_copied_channels(const struct conv_plan *plan) {
     return plan->packing == CONV_WINDOWS ? plan->shape.c : plan->shape.gc;
@@ -185,6 +190,7 @@ struct conv_block {
     int64_t group;             /* depthwise: 0 */
     int64_t channel, channels; /* output channels of the panel, counted in the group */
     const float *weights;      /* of the panel */
+    const float *next;         /* the weights of the panel that follows; NULL: not known */
     float *sums;               /* plan->stores: the block's sums; else NULL */
 };
 
@@ -236,8 +242,6 @@ enum uk_status uk_conv_plan(const struct uk_conv2d *shape, const struct uk_conv2
 void uk_conv_set_block(struct conv_plan *plan, bool is_whole);
 /* Cycles of copying what the plan copies, and of storing its transposed sums. */
 double uk_conv_copy_cycles(const struct conv_plan *plan);
-/* Cycles of packing the weights. */
-double uk_conv_pack_cycles(const struct conv_plan *plan);
 /* Cycles of moving X and Y once from the cache that holds them, or from memory. */
 double uk_conv_stream_cycles(const struct conv_plan *plan);
 /* Bytes of a x b x c floats, in whole cache lines; SIZE_MAX if they are not addressable. */

@@ -60,10 +60,10 @@ static void set_workspace(struct conv_plan *plan) {
             uk_conv_whole_lines(uk_conv_copied_rows(plan, plan->block), conv_copied_columns(plan), v->c);
     if (plan->stores)
         plan->sums_bytes = uk_conv_whole_lines(plan->block, v->q, plan->width);
-    /* A panel for the task's only block is packed when it is used: it then is in L2. Copies ask before
-     * whether all weights are finite. */
+    /* A panel for the task's only block is packed when it is used: it then is in L2. Borders of
+     * copies ask before whether all weights are finite. */
     const bool packs = !plan->weights_packed && !plan->reads_weights && plan->path != &uk_conv_none,
-               packs_panels = packs && plan->packing == CONV_PANELS && plan->copies == CONV_IN_PLACE &&
+               packs_panels = packs && plan->packing == CONV_PANELS && !conv_copies_border(plan) &&
                               uk_ceil_div(conv_rows(v), plan->row_tasks) <= plan->block;
     const size_t packed = packs && !packs_panels ? plan->packed_bytes : 0;
     size_t of_task;

@@ -88,12 +88,12 @@ struct run {
 
 /* Computes panels [panel, last) of a block. packed: memory for a panel's weights, if these are packed here.
  */
-static void run_panels(struct conv_block *b, int64_t panel, int64_t last, float *packed) {
+static void run_panels(struct conv_block *b, int64_t first, int64_t last, float *packed) {
     const struct conv_plan *plan = b->plan;
     const bool is_depthwise = plan->packing == CONV_WINDOWS;
     const int64_t panels = conv_group_panels(plan), all = is_depthwise ? plan->shape.o : plan->shape.go;
 
-    for (; panel < last; panel++) {
+    for (int64_t panel = first; panel < last; panel++) {
         b->group = is_depthwise ? 0 : panel / panels;
         b->channel = (is_depthwise ? panel : panel % panels) * plan->width;
         b->channels = uk_min(all - b->channel, plan->width);
@@ -102,6 +102,9 @@ static void run_panels(struct conv_block *b, int64_t panel, int64_t last, float 
         b->weights = plan->panel_bytes ? packed
                      : b->o->weights   ? uk_conv_panel_weights(plan, b->o->weights, panel)
                                        : NULL;
+        b->next = plan->panel_bytes || !b->o->weights
+                      ? NULL
+                      : uk_conv_panel_weights(plan, b->o->weights, panel + 1 < last ? panel + 1 : first);
         plan->path->panel(b);
         if (plan->stores)
             uk_conv_store(b);

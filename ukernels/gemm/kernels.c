@@ -118,11 +118,10 @@ static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
 }
 
 static void take(struct gemm_type *t, const struct uk_kernel *k) {
-    static const enum gemm_form forms[] = {[UK_OP_PANELS] = GEMM_PANELS,
-                                           [UK_OP_RA] = GEMM_RA,
-                                           [UK_OP_RAB] = GEMM_RAB,
-                                           [UK_OP_SAB] = GEMM_SAB,
-                                           [UK_OP_RAP] = GEMM_RAP};
+    static const enum gemm_form forms[] = {
+        [UK_OP_PANELS] = GEMM_PANELS,    [UK_OP_RA] = GEMM_RA,   [UK_OP_RAB] = GEMM_RAB,
+        [UK_OP_SAB] = GEMM_SAB,          [UK_OP_RAP] = GEMM_RAP, [UK_OP_RUNS] = GEMM_RUNS,
+        [UK_OP_RUNS_RAB] = GEMM_RUNS_RAB};
 
     switch (k->operation->form) {
     case UK_OP_PANELS:
@@ -130,6 +129,8 @@ static void take(struct gemm_type *t, const struct uk_kernel *k) {
     case UK_OP_RAB:
     case UK_OP_SAB:
     case UK_OP_RAP:
+    case UK_OP_RUNS:
+    case UK_OP_RUNS_RAB:
         take_form(t, k, forms[k->operation->form]);
         break;
     case UK_OP_SMALL:

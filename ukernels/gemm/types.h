@@ -18,8 +18,10 @@
  *     RAB      rows, any stride       rows, any stride
  *     SAB      any two strides        rows, any stride
  *     RAP      rows, any stride       rows, any stride, which it also packs
+ *     RUNS     rows of several runs   panels, one per run
+ *     RUNS_RAB rows of several runs   rows, any stride
  */
-enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_FORMS };
+enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_RUNS, GEMM_RUNS_RAB, GEMM_FORMS };
 
 struct gemm_tile {
     int mr, nr;
