@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,25 +32,6 @@ static inline void begin_seed(void) {
 
 static inline int below(int n) {
     return random_below(&seed, n);
-}
-
-/* ---- small caches, so that small shapes have several blocks ---- */
-
-const struct uk_machine *__real_uk_machine(void);
-const struct uk_machine *__wrap_uk_machine(void);
-static struct uk_machine smaller;
-
-static void make_smaller(void) {
-    smaller = *__real_uk_machine();
-    smaller.cache[UK_L1].size = 2048;
-    smaller.cache[UK_L2].size = 16384;
-}
-
-const struct uk_machine *__wrap_uk_machine(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, make_smaller);
-    return &smaller;
 }
 
 /* ---- operands: n floats that end, or begin, at an inaccessible page ---- */
@@ -109,13 +89,22 @@ static inline void describe(const struct conv_case *c) {
         (int)(s->layout == UK_NHWC ? s->y.column : s->y.channel), c->has_epilogue, c->epilogue.flags);
 }
 
+static inline int64_t image_at(const struct uk_image_strides *s, int64_t n, int64_t h, int64_t w, int64_t c) {
+    return n * s->image + h * s->row + w * s->column + c * s->channel;
+}
+
+/* Elements from the first one of an image operand to its last. */
+static inline int64_t span(const struct uk_image_strides *s, int64_t n, int64_t h, int64_t w, int64_t c) {
+    return n && h && w && c ? image_at(s, n - 1, h - 1, w - 1, c - 1) + 1 : 0;
+}
+
 static inline void make_operands(struct conv_case *c, float (*value)(void)) {
     const struct conv_shape *v = &c->v;
 
-    c->x = operand(uk_conv_span(&v->x, v->n, v->h, v->w, v->c), c->at_end);
+    c->x = operand(span(&v->x, v->n, v->h, v->w, v->c), c->at_end);
     c->f = operand(v->r * v->s * v->gc * v->o, c->at_end);
     c->bias = operand(v->o, c->at_end);
-    c->y = operand(uk_conv_span(&v->y, v->n, v->p, v->q, v->o), c->at_end);
+    c->y = operand(span(&v->y, v->n, v->p, v->q, v->o), c->at_end);
     c->residual = operand(c->y.count, c->at_end);
     fill(&c->x, value);
     fill(&c->f, value);
@@ -135,14 +124,68 @@ static inline void free_operands(struct conv_case *c) {
     arena_free(&c->residual.arena);
 }
 
+/* ---- drawn shapes ---- */
+
+static inline int64_t one_of(const int *values, int count) {
+    return values[below(count)];
+}
+#define ONE_OF(...) \
+    one_of((const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
+
+static inline void draw_channels(struct uk_conv2d *s) {
+    const int64_t groups = ONE_OF(1, 1, 1, 2, 3, 4);
+
+    switch (below(6)) {
+    case 0:
+        s->groups = s->c = s->o = ONE_OF(1, 3, 8, 17, 64, 70, 130); /* depthwise */
+        break;
+    case 1:
+        s->groups = 1;
+        s->c = ONE_OF(1, 2, 3, 4);
+        s->o = ONE_OF(8, 16, 33, 64);
+        break;
+    case 2:
+        s->groups = 1;
+        s->c = ONE_OF(5, 16, 40);
+        s->o = ONE_OF(1, 2, 3, 8);
+        break;
+    default:
+        s->groups = groups;
+        s->c = groups * ONE_OF(0, 1, 2, 5, 16, 24, 70);
+        s->o = groups * ONE_OF(0, 1, 7, 16, 30, 33, 65);
+    }
+}
+
+static inline void draw_shape(struct uk_conv2d *s) {
+    do {
+        *s = (struct uk_conv2d){.n = ONE_OF(1, 1, 1, 2, 3, 0),
+                                .h = ONE_OF(0, 1, 2, 5, 7, 9, 12),
+                                .w = ONE_OF(0, 1, 3, 6, 7, 14, 17, 37),
+                                .r = ONE_OF(1, 1, 2, 3, 3, 5),
+                                .s = ONE_OF(1, 1, 2, 3, 3, 7),
+                                .stride_h = ONE_OF(1, 1, 2, 3),
+                                .stride_w = ONE_OF(1, 1, 2, 3),
+                                .dilation_h = ONE_OF(1, 1, 2),
+                                .dilation_w = ONE_OF(1, 1, 2),
+                                .layout = below(3) ? UK_NHWC : UK_NCHW,
+                                .filter = below(2) ? UK_HWIO : UK_OIHW};
+        if (below(3)) {
+            s->pad_top = below((int)s->r + 3);
+            s->pad_bottom = below((int)s->r + 3);
+            s->pad_left = below((int)s->s + 3);
+            s->pad_right = below((int)s->s + 3);
+        }
+        draw_channels(s);
+    } while ((below(4) && !(s->n && s->h && s->w && s->c && s->o)) ||
+             (s->h + s->pad_top + s->pad_bottom < (s->r - 1) * s->dilation_h + 1) ||
+             (s->w + s->pad_left + s->pad_right < (s->s - 1) * s->dilation_w + 1) ||
+             s->n * s->h * s->w * s->r * s->s * s->c * s->o / s->groups > 300000);
+}
+
 /* ---- the definition ---- */
 
 static inline int64_t weight_at(const struct conv_shape *v, int64_t r, int64_t s, int64_t c, int64_t o) {
     return v->is_oihw ? ((o * v->gc + c) * v->r + r) * v->s + s : ((r * v->s + s) * v->gc + c) * v->o + o;
-}
-
-static inline int64_t image_at(const struct uk_image_strides *s, int64_t n, int64_t h, int64_t w, int64_t c) {
-    return n * s->image + h * s->row + w * s->column + c * s->channel;
 }
 
 static inline double sum_of(const struct conv_case *t, int64_t n, int64_t p, int64_t q, int64_t o) {
