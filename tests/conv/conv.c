@@ -104,9 +104,10 @@ static void call_run(void *argument) {
                                t->has_epilogue ? &t->epilogue : NULL, c->workspace, c->bytes);
 }
 
-/* Memory that ends at an inaccessible page as closely as its alignment permits. */
+/* Memory that ends at an inaccessible page as closely as its alignment permits, full of NaN. */
 static void *take(struct arena *a, size_t bytes) {
     assert_true(arena_make(a, bytes + 64));
+    memset(a->data, 0xff, a->size);
     return a->data + (a->size - bytes) / 64 * 64;
 }
 
