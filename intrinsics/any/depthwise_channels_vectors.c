@@ -145,33 +145,10 @@ struct table {
     int64_t ldi, ldy, m, n;
 };
 
-/* Loads the n first of up to eight bytes; the others are 0. */
-INLINE uint64_t some(const uint8_t *p, int64_t n) {
-    uint64_t all = 0;
-    uint32_t four;
-    uint16_t two;
-
-    if (n >= 8) {
-        __builtin_memcpy(&all, p, sizeof all);
-        return all;
-    }
-    if (n & 1)
-        all = p[n - 1];
-    if (n & 2) {
-        __builtin_memcpy(&two, p + (n & 4), sizeof two);
-        all = all << 16 | two;
-    }
-    if (n & 4) {
-        __builtin_memcpy(&four, p, sizeof four);
-        all = all << 32 | four;
-    }
-    return all;
-}
-
 /* Loads the first n elements of a vector; the others are 0. */
 INLINE void take(uint64_t to[CHANNELS / 8], const void *from, int64_t n) {
     for (int i = 0; i < CHANNELS / 8; i++)
-        to[i] = n > 8 * i ? some((const uint8_t *)from + 8 * i, n - 8 * i) : 0;
+        to[i] = n > 8 * i ? first_bytes((const uint8_t *)from + 8 * i, n - 8 * i) : 0;
 }
 
 INLINE taps load_some(const element *p, int64_t n) {

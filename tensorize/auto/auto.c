@@ -67,6 +67,7 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
     if (!bound)
         return uk_out_of_memory(s->context);
     memcpy(bound, st->bound, sizeof st->bound);
+    st->border_cycles = pad == UK_PAD_GUARD ? uk_border_cycles(s, st) : 0;
     for (int o = 0; o < st->operands; o++) {
         kept[o] = st->operand[o].pad;
         st->operand[o].pad = kept[o] == pad ? UK_PAD_NONE : kept[o];
@@ -88,21 +89,12 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
     }
     s->report = report;
     st->plain_loops_reason = NULL;
+    st->border_cycles = 0;
     st->bounds = bounds;
     memcpy(st->bound, bound, sizeof st->bound);
     for (int o = 0; o < st->operands; o++)
         st->operand[o].pad = kept[o];
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
-}
-
-/* True if the kernel computes several windows per call: then a copy with a border of zeros pays off. Windows
- * at the border have fewer terms, so that without the copy each would be a call of its own. */
-static bool takes_windows(const struct uk_kernel_plan *p) {
-    const struct uk_kernel *row = p->fit.intrinsic ? p->fit.intrinsic->row : NULL;
-
-    return row && !p->fit.units &&
-           (uk_kernel_operation(row)->form == UK_OP_WINDOW ||
-            uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS);
 }
 
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits) {
@@ -111,13 +103,13 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
 
     if (!status && !p.fit.intrinsic && uk_may_take_zeros(st))
         status = choose_quietly(s, st, UK_PAD_GUARD, &q);
-    *fits = p.fit.intrinsic || takes_windows(&q);
+    *fits = p.fit.intrinsic || uk_takes_windows(&q);
     return status;
 }
 
 /* True if rows and columns of the window are axes of the kernel: both loops have to stay. */
 static bool takes_rows_of_window(const struct uk_kernel_plan *p) {
-    return takes_windows(p) || (p->fit.intrinsic && uk_is_depthwise_tile(&p->fit));
+    return uk_takes_windows(p) || (p->fit.intrinsic && uk_is_depthwise_tile(&p->fit));
 }
 
 /* Copies operands that a kernel should read from a copy: borders, and strided windows. Kernels with
@@ -137,7 +129,7 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st,
              : UK_ZEROS_FOR_SUMS;
     if (((fits || groups) && (status = uk_copy_borders(s, st, p.fit.transposed, zeros))) ||
         (windows && (status = choose_quietly(s, st, UK_PAD_GUARD, &q))) ||
-        (takes_windows(&q) && (status = uk_copy_borders(s, st, false, UK_ZEROS_FOR_WINDOWS))) ||
+        (uk_takes_windows(&q) && (status = uk_copy_borders(s, st, false, UK_ZEROS_FOR_WINDOWS))) ||
         (copies && !takes_rows_of_window(&q) && (status = uk_fuse_sums(s, st))))
         return status;
     status = choose_transposed(s, st, transposed);

@@ -170,6 +170,22 @@ static enum uk_status check_one_call(const struct uk_schedule *s, const struct u
     return UK_NO_MATCH;
 }
 
+static bool has_windows(const struct uk_fit *f) {
+    const struct uk_kernel *row = f->intrinsic ? f->intrinsic->row : NULL;
+
+    return row && (uk_kernel_operation(row)->form == UK_OP_WINDOW ||
+                   uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS);
+}
+
+bool uk_takes_windows(const struct uk_kernel_plan *p) {
+    return has_windows(&p->fit) && !p->fit.units;
+}
+
+/* Cycles of copying borders for the kernel, or of its calls at borders, which are no fewer. */
+static double border_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    return has_windows(f) ? st->border_cycles + uk_border_cycles(s, st) : 0;
+}
+
 /* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct uk_kernel_plan *p, struct uk_text *why) {
@@ -206,7 +222,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     }
     if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
         return status;
-    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile) + border_cycles(s, st, &p->fit);
     p->constants = uk_packed_constants(st, &p->fit);
     if ((p->is_wasted = is_wasted(s, st, p))) {
         why->length = 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include "registry/operation.h"
 #include "copies.h"
+#include "minmax.h"
 #include "tiling.h"
 
 /* Copying an element takes about 2 cycles, and a kernel computes at least 16 terms per cycle: a copy that
@@ -54,4 +55,19 @@ double uk_element_cycles(const struct uk_schedule *s) {
     const struct uk_counts n = {.load = 1, .other = 2};
 
     return uk_cost_cycles(&s->target->machine.core, &s->target->vectors, &n);
+}
+
+double uk_border_cycles(const struct uk_schedule *s, const struct uk_stage *st) {
+    enum { TIMES = 2 }; /* that a line is copied: copies of rows overlap, as windows do */
+    double all = 0;
+
+    for (int o = 1; o < st->operands; o++) {
+        const struct uk_tensor *x = st->operand[o].tensor;
+        double bytes = (double)uk_type_bytes(x->type);
+
+        for (int d = 0; d < x->dims; d++)
+            bytes *= uk_size_estimate(s, x->shape[d]);
+        all += st->operand[o].pad == UK_PAD_GUARD ? bytes : 0;
+    }
+    return TIMES * all / uk_max_real(s->target->vectors.bytes, 1) * uk_element_cycles(s);
 }

@@ -102,5 +102,7 @@ double uk_depthwise_waste(const struct uk_schedule *s, const struct uk_stage *st
 double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st);
 /* cost.c: cycles of copying a single element: a load, a store and the computation of an address. */
 double uk_element_cycles(const struct uk_schedule *s);
+/* cost.c: cycles of copying the operands whose pad has the value 0, vector by vector. */
+double uk_border_cycles(const struct uk_schedule *s, const struct uk_stage *st);
 
 #endif

@@ -72,8 +72,12 @@ void uk_narrow_depthwise_tile(const struct uk_schedule *s, const struct uk_stage
                   c = (int64_t)uk_values_estimate(s, st, f->axis[channels]),
                   q = (int64_t)uk_values_estimate(s, st, f->axis[columns]),
                   block = uk_depthwise_block(st, f, columns), vector = uk_depthwise_block(st, f, channels);
-    const int64_t q_part = even_part(q, room / uk_max(c, 1), block),
-                  c_part = even_part(c, room / uk_min(q_part, q), vector);
+    /* A kernel that walks along rows (NR is 1) prepares weights per call: its rows stay as long as lines of
+     * channels let them. */
+    const bool walks = block == 1;
+    const int64_t step = walks ? uk_max(vector, LINE) : vector,
+                  q_part = even_part(q, room / uk_max(walks ? uk_min(c, step) : c, 1), block),
+                  c_part = even_part(c, room / uk_min(q_part, q), step);
 
     if (q_part < q)
         f->max_extent[columns] = q_part;

@@ -24,6 +24,9 @@ struct uk_kernel_plan {
  * of a transposed stage. UK_NO_MATCH: no kernel fits, and plain loops are not allowed. */
 enum uk_status uk_choose_kernel(struct uk_schedule *s, struct uk_stage *st, bool transposed,
                                 struct uk_kernel_plan *best);
+/* True if the kernel computes several windows per call: then a copy with a border of zeros pays off. Windows
+ * at the border have fewer terms, so that without the copy each would be a call of its own. */
+bool uk_takes_windows(const struct uk_kernel_plan *p);
 /* Plans whose panels kernels fill, not plain loops, are preferred. */
 bool uk_is_better_plan(const struct uk_kernel_plan *p, const struct uk_kernel_plan *than);
 /* The name of the draft that uses this kernel. */

@@ -143,6 +143,8 @@ struct uk_stage {
     bool stores_part;
     /* The reason for which the automatic schedule found no kernel; or NULL. */
     const char *plain_loops_reason;
+    /* While kernels are tried as if borders were in memory: the cycles of copying them. */
+    double border_cycles;
     /* The part of the automatic schedule that made the stage's nest; or NULL. */
     const struct uk_draft_name *draft;
     bool is_gone; /* removed: inlined, shared, or stored by another stage's kernel */

@@ -93,7 +93,9 @@ BY_LANE(_mm512_unpackhi_epi16, (__m512i x, __m512i y), interleaved(&x, &y, i, 2,
 BY_LANE(_mm512_add_epi32, (__m512i x, __m512i y), x.lane[i] + y.lane[i])
 BY_LANE(_mm512_sub_epi32, (__m512i x, __m512i y), x.lane[i] - y.lane[i])
 BY_LANE(_mm512_xor_si512, (__m512i x, __m512i y), x.lane[i] ^ y.lane[i])
+BY_LANE(_mm512_or_si512, (__m512i x, __m512i y), x.lane[i] | y.lane[i])
 BY_LANE(_mm512_slli_epi32, (__m512i x, unsigned by), x.lane[i] << by)
+BY_LANE(_mm512_srli_epi32, (__m512i x, unsigned by), x.lane[i] >> by)
 BY_LANE(_mm512_permutexvar_epi32, (__m512i index, __m512i x), x.lane[index.lane[i] % LANES])
 BY_LANE(_mm512_dpbusd_epi32, (__m512i s, __m512i x, __m512i y), s.lane[i] + products(x.lane[i], y.lane[i]))
 BY_LANE(_mm512_mask_dpbusd_epi32, (__m512i s, __mmask16 mask, __m512i x, __m512i y),

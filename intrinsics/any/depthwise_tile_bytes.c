@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tile of a depthwise convolution of bytes with all its terms: up to ROWS rows of any number of pixels, of
- * any number of channels. For CHANNELS channels at a time, the lines of four rows of the image are
- * interleaved column by column, so that a 32-bit lane has the four bytes of a channel; a product of four
- * bytes then sums four rows of a column of the window. The window's weights are interleaved in the same way,
- * with zeros for rows of the four that are not in the window, once per call and CHANNELS channels.
+ * any number of channels. For CHANNELS channels at a time, LINES rows of the image are interleaved column by
+ * column, so that a 32-bit lane has their bytes of one channel, or those widened to 16 bits; one instruction
+ * then sums LINES rows of a column of the window. The window's weights are interleaved in the same way, with
+ * zeros for rows of a group that are not in the window, once per call and CHANNELS channels.
  *
- * Interleaved columns go through a buffer in L1, ROOM groups of four lines, and each register of sums walks
- * along them with its weights in registers.
+ * Interleaved columns go through a buffer in L1, ROOM groups of lines, and each register of sums walks along
+ * them with its weights in registers.
  *
  * Windows that begin one row apart share the lines of both rows of the tile: 3 x 3 needs four lines. Windows
- * that begin two rows apart have groups of their own, unless sharing them takes as few products.
+ * that begin two rows apart share groups of two lines. They have groups of four lines of their own, unless
+ * sharing them takes as few products.
  *
- * vpdpbusd multiplies u8 by i8. Where x and the weights are both signed, or both unsigned, the highest bit of
- * x is flipped, which adds 128 or takes 128 away, and a multiple of the weights' sum corrects the result:
+ * Where an instruction multiplies only bytes of certain types (FLIP), the highest bit of x is flipped, which
+ * adds 128 to a signed x or takes 128 from an unsigned one, and a multiple of the weights' sum corrects the
+ * result:
  *
  *     sum of x * w = sum of (x + 128) * w - 128 * sum of w = sum of (x - 128) * w + 128 * sum of w
  *
  * Lines and columns outside of the image are zeros, flipped as others are. All wraps at 2^32, as i32 does.
  *
- * Bound, 3 x 3, for a column of two results and 64 channels: 24 products and 12 shuffles, 28 loads, 8 stores
- * of sums and 4 of interleaved lines. Where a port does both products and all shuffles, 18 cycles.
+ * Bounds, 3 x 3, are with the instructions: lines_vnni.h, lines_avx2.h.
  */
-#include <immintrin.h>
 #include "registry/kernel_contract.h"
-#include "../any/depthwise_bytes.h"
+#include "depthwise_bytes.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+
+#ifdef UK_ISA_avx512vnni
+#include "../x86_64/lines_vnni.h"
+#else
+#include "../x86_64/lines_avx2.h"
+#endif
 
 #if defined UK_OP_u8dwt_s2 || defined UK_OP_i8dwt_s2 || defined UK_OP_u8u8dwt_s2 || defined UK_OP_i8u8dwt_s2
 enum { STEP = 2 };
@@ -34,21 +43,10 @@ enum { STEP = 1 };
 
 enum {
     ROWS = UK_MR,
-    V = 16,        /* channels of a register of sums */
-    CHANNELS = 64, /* of a register of bytes */
-    SETS = CHANNELS / V,
-    LINES = 4,                  /* lines of a group: rows that a product sums */
-    GROUPS = 2,                 /* groups, per row of the tile and part of the window */
-    HEIGHT = STEP == 1 ? 7 : 8, /* rows of a part of the window, at most */
-    WIDTH = 7,                  /* columns of it */
-    ROOM = 64,                  /* groups of a column in the buffer: 16 KB */
-    FLIP = UK_X_IS_SIGNED == UK_WEIGHT_IS_SIGNED ? 0x80 : 0
+    HEIGHT = STEP == 1 ? 7 : 8,           /* rows of a part of the window, at most */
+    WIDTH = 7,                            /* columns of it */
+    GROUPS = (HEIGHT + 2 - STEP) / LINES, /* groups, per row of the tile and part of the window */
 };
-
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
-
-typedef __m512i set[SETS]; /* four bytes each of CHANNELS channels, or their sums */
 
 struct tile {
     int64_t r, s, ldr, lds, ldfr, ldfs, ldyi, ldyj, m, n;
@@ -74,81 +72,51 @@ struct part {
 
 static const uint8_t zeros[CHANNELS];
 
-/* 32-bit lanes of a line, such that interleaving within 128-bit lanes leaves channels in order. */
-static const uint32_t order[V] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-
-INLINE __m512i load_line(const void *p, bool is_whole, int64_t channels, int flip) {
-    const __mmask64 mask = (__mmask64)(~(uint64_t)0 >> (CHANNELS - channels));
-    const __m512i line = is_whole ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(mask, p),
-                  in_order = _mm512_permutexvar_epi32(_mm512_loadu_si512(order), line);
-
-    return flip ? _mm512_xor_si512(in_order, _mm512_set1_epi8((char)flip)) : in_order;
-}
-
-/* Interleaves four lines. */
-INLINE void interleave(const void *const line[LINES], bool is_whole, int64_t channels, int flip, set to) {
-    __m512i l[LINES], low[2], high[2];
-
-    UNROLL for (int b = 0; b < LINES; b++) l[b] = load_line(line[b], is_whole, channels, flip);
-    UNROLL for (int b = 0; b < 2; b++) {
-        low[b] = _mm512_unpacklo_epi8(l[2 * b], l[2 * b + 1]);
-        high[b] = _mm512_unpackhi_epi8(l[2 * b], l[2 * b + 1]);
-    }
-    to[0] = _mm512_unpacklo_epi16(low[0], low[1]);
-    to[1] = _mm512_unpackhi_epi16(low[0], low[1]);
-    to[2] = _mm512_unpacklo_epi16(high[0], high[1]);
-    to[3] = _mm512_unpackhi_epi16(high[0], high[1]);
-}
-
-INLINE __m512i multiply(__m512i sum, __m512i x, __m512i w) {
-    return UK_WEIGHT_IS_SIGNED ? _mm512_dpbusd_epi32(sum, x, w) : _mm512_dpbusd_epi32(sum, w, x);
-}
-
 INLINE int64_t clamp(int64_t n, int64_t least, int64_t most) {
     return n < least ? least : n > most ? most : n;
 }
 
 /* ---- weights ---- */
 
-/* The weights in the g-th group of lines, column s of the part, for windows that begin in line `begin`. */
-INLINE void take_weights(const struct tile *t, const struct part *p, int64_t begin, int64_t g, int64_t s,
-                         set to) {
+/* The weights in the g-th group of lines, column s of the part, for windows that begin in the first line. */
+INLINE void take_weights(const struct tile *t, const struct part *p, int64_t g, int64_t s, set to) {
     const void *line[LINES];
 
     UNROLL for (int b = 0; b < LINES; b++) {
-        const int64_t r = LINES * g + b - begin;
+        const int64_t r = LINES * g + b;
 
-        line[b] = r >= 0 && r < p->r
-                      ? (const void *)(t->f + (p->row + r) * t->ldfr + (p->column + s) * t->ldfs + p->c)
-                      : zeros;
+        line[b] = r < p->r ? (const void *)(t->f + (p->row + r) * t->ldfr + (p->column + s) * t->ldfs + p->c)
+                           : zeros;
     }
-    interleave(line, false, p->channels, 0, to);
+    interleave(line, false, p->channels, false, to);
 }
 
-/* Prepares the weights, of both rows if they share lines, and what corrects their sums. */
+/* Prepares the weights, of both rows if they share groups, and what corrects their sums. */
 INLINE void prepare(const struct tile *t, struct part *p) {
-    const __m512i ones = _mm512_set1_epi8(1);
+    enum { ON = 32 / LINES * STEP % 32 }; /* bits from the first row's window to the second's */
+    const vector ones = all_bytes(1);
 
-    UNROLL for (int k = 0; k < SETS; k++) p->offset[k] = _mm512_setzero_si512();
+    UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) p->offset[k] = zero();
 #pragma GCC unroll 1
     for (int64_t g = 0; g < p->groups; g++) {
 #pragma GCC unroll 1
         for (int64_t s = 0; s < p->s; s++) {
-            take_weights(t, p, 0, g, s, p->weights[0][g][s]);
-            if (STEP == 1 && p->groups == 1) {
-                UNROLL for (int k = 0; k < SETS; k++) p->weights[1][g][s][k] =
-                    _mm512_slli_epi32(p->weights[0][g][s][k], 8); /* the next line */
-            } else if (!p->second && t->m == ROWS) {
-                take_weights(t, p, STEP, g, s, p->weights[1][g][s]);
-            }
+            vector *first = p->weights[0][g][s], *second = p->weights[1][g][s],
+                   *before = p->weights[0][g ? g - 1 : 0][s];
+
+            take_weights(t, p, g, s, first);
+            if (ON != 0 && !p->second)
+                UNROLL for (int k = 0; k < SETS; k++) second[k] =
+                    g ? either(shift_left(first[k], ON), shift_right(before[k], 32 - ON))
+                      : shift_left(first[k], ON);
             UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) p->offset[k] =
-                multiply(p->offset[k], ones, p->weights[0][g][s][k]);
+                multiply(p->offset[k], ones, first[k]);
         }
     }
     UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) {
-        const __m512i by_128 = _mm512_slli_epi32(p->offset[k], 7);
+        const vector by_128 = shift_left(p->offset[k], 7);
 
-        p->offset[k] = UK_X_IS_SIGNED ? _mm512_sub_epi32(_mm512_setzero_si512(), by_128) : by_128;
+        p->offset[k] = UK_X_IS_SIGNED ? subtract(zero(), by_128) : by_128;
     }
 }
 
@@ -175,10 +143,10 @@ INLINE void take_columns(const struct tile *t, const struct part *p, bool is_who
 #pragma GCC unroll 1
     for (; j < n; j++, to += groups) {
         if (j < before || j >= inside) {
-            UNROLL for (int k = 0; k < SETS; k++)(*to)[k] = _mm512_set1_epi8((char)FLIP);
+            UNROLL for (int k = 0; k < SETS; k++)(*to)[k] = all_bytes(FLIP);
             continue;
         }
-        interleave(line, is_whole, p->channels, FLIP, *to);
+        interleave(line, is_whole, p->channels, true, *to);
         UNROLL for (int b = 0; b < LINES; b++) line[b] = (const element *)line[b] + pitch[b];
     }
 }
@@ -190,7 +158,7 @@ INLINE void fill(const struct tile *t, struct part *p, bool is_whole, int64_t fi
 
 #pragma GCC unroll 1
     for (int64_t g = 0; g < groups; g++) {
-        const int64_t i = p->second && g >= p->second ? 1 : 0, rows = p->second ? i + 1 : t->m,
+        const int64_t i = p->second && g >= p->second ? 1 : 0, rows = p->second && !i ? 1 : t->m,
                       row = p->row + LINES * (g - i * p->second) + STEP * i;
 
         take_columns(t, p, is_whole, row, p->row + STEP * (rows - 1) + p->r, STEP * first + p->column,
@@ -200,44 +168,36 @@ INLINE void fill(const struct tile *t, struct part *p, bool is_whole, int64_t fi
 
 /* ---- sums ---- */
 
-/* y[c] = (acc ? y[c] : 0) + sum for `n` channels. */
-INLINE void store(int32_t *y, __m512i sum, int64_t n, int64_t acc) {
-    const __mmask16 mask = (__mmask16)(n < V ? (1u << n) - 1 : 0xffff);
-
-    if (acc)
-        sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, y));
-    if (n >= V)
-        _mm512_storeu_si512(y, sum);
-    else
-        _mm512_mask_storeu_epi32(y, mask, sum);
-}
-
 /* The sums of n columns from `first` on, of a part of `width` columns; `rows`, `height`, the groups of lines
  * of a row, and `width` are constants. */
 INLINE void sums(const struct tile *t, const struct part *p, int rows, int height, int width, int64_t first,
-                 int64_t n, int64_t groups) {
-    const int64_t second = STEP == 1 ? 0 : height == 1 ? 1 : p->second;
+                 int64_t n, int64_t all_groups) {
+    const bool is_known = STEP == 1 || STEP == LINES || height == 1;
+    const int64_t second = STEP == 1  ? 0
+                           : is_known ? 1
+                                      : p->second,
+                  groups = is_known ? height + (rows == ROWS ? second : 0) : all_groups, acc = p->acc,
+                  ldyi = t->ldyi, ldyj = t->ldyj;
 
 #pragma GCC unroll 1
     for (int64_t k = 0; V * k < p->channels; k++) {
         const set *at = p->column_of;
-        int32_t *y = t->y + first * t->ldyj + p->c + V * k;
-        __m512i w[ROWS][GROUPS][WIDTH];
+        const int64_t left = p->channels - V * k;
+        int32_t *y = t->y + first * ldyj + p->c + V * k;
+        vector w[ROWS][GROUPS][WIDTH];
 
         UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int g = 0; g < GROUPS; g++)
             UNROLL for (int s = 0; s < WIDTH; s++) if (i < rows && g < height && s < width) w[i][g][s] =
                 p->weights[second ? 0 : i][g][s][k];
 #pragma GCC unroll 1
-        for (int64_t j = 0; j < n; j++, at += STEP * groups, y += t->ldyj) {
-            __m512i sum[ROWS];
+        for (int64_t j = 0; j < n; j++, at += STEP * groups, y += ldyj) {
+            vector sum[ROWS];
 
-            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) sum[i] =
-                FLIP ? p->offset[k] : _mm512_setzero_si512();
+            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) sum[i] = FLIP ? p->offset[k] : zero();
             UNROLL for (int g = 0; g < GROUPS; g++) UNROLL for (int s = 0; s < WIDTH; s++)
                 UNROLL for (int i = 0; i < ROWS; i++) if (i < rows && g < height && s < width) sum[i] =
                     multiply(sum[i], at[s * groups + g + i * second][k], w[i][g][s]);
-            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows)
-                store(y + i * t->ldyi, sum[i], p->channels - V * k, p->acc);
+            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) store(y + i * ldyi, sum[i], left, acc);
         }
     }
 }
@@ -251,7 +211,7 @@ INLINE void sums_of_any(const struct tile *t, const struct part *p, int64_t firs
         for (int64_t i = 0; i < t->m; i++) {
 #pragma GCC unroll 1
             for (int64_t j = 0; j < n; j++) {
-                __m512i sum = p->offset[k];
+                vector sum = FLIP ? p->offset[k] : zero();
 
 #pragma GCC unroll 1
                 for (int64_t g = 0; g < p->groups; g++) {
@@ -277,8 +237,13 @@ INLINE void sums_of_window(const struct tile *t, const struct part *p, int heigh
 
 /* ---- the tile ---- */
 
+/* Groups of lines of a window of r rows, r odd. */
+INLINE int height_of(int r) {
+    return (r + LINES) / LINES;
+}
+
 INLINE void compute(const struct tile *t, struct part *p) {
-    const int64_t all = p->groups * (p->second && t->m == ROWS ? 2 : 1), groups = all ? all : 1,
+    const int64_t all = p->groups + (t->m == ROWS ? p->second : 0), groups = all ? all : 1,
                   most = (ROOM / groups - p->s) / STEP + 1;
 
     prepare(t, p);
@@ -290,25 +255,24 @@ INLINE void compute(const struct tile *t, struct part *p) {
             fill(t, p, true, first, n, groups);
         else
             fill(t, p, false, first, n, groups);
-        if (p->groups == 1 && p->s == 3)
-            sums_of_window(t, p, 1, 3, first, n, groups);
-        else if (p->groups == 2 && p->s == 5)
-            sums_of_window(t, p, 2, 5, first, n, groups);
-        else if (p->groups == 2 && p->s == 7)
-            sums_of_window(t, p, 2, 7, first, n, groups);
+        if (p->groups == height_of(3) && p->s == 3)
+            sums_of_window(t, p, height_of(3), 3, first, n, groups);
+        else if (p->groups == height_of(5) && p->s == 5)
+            sums_of_window(t, p, height_of(5), 5, first, n, groups);
+        else if (p->groups == height_of(7) && p->s == 7)
+            sums_of_window(t, p, height_of(7), 7, first, n, groups);
         else
             sums_of_any(t, p, first, n, groups);
     }
 }
 
 /* Sets the part's groups of lines. Two windows of up to four rows, or of more than six, that begin two rows
- * apart do not share them. */
+ * apart do not share groups of four. */
 INLINE void share_lines(struct part *p) {
-    const bool shares = STEP == 1 || (p->r > LINES && p->r <= 2 * LINES - STEP);
+    const bool shares = STEP == 1 || (p->r > LINES && p->r <= 2 * LINES - STEP && STEP != LINES);
 
-    p->groups = (p->r + (shares ? STEP : 0) + LINES - 1) / LINES;
-    p->groups = p->r ? p->groups : 0;
-    p->second = shares ? 0 : p->groups;
+    p->groups = p->r ? (p->r + (shares ? STEP : 0) + LINES - 1) / LINES : 0;
+    p->second = shares ? 0 : STEP == LINES ? p->groups > 0 : p->groups;
 }
 
 _Static_assert(ROWS == 2, "a tile of fewer rows has one");
