@@ -21,7 +21,7 @@
  *
  * Lines and columns outside of the image are zeros, flipped as others are. All wraps at 2^32, as i32 does.
  *
- * Bounds, 3 x 3, are with the instructions: lines_vnni.h, lines_avx2.h.
+ * Bounds, 3 x 3, are with the instructions: lines_vnni.h, lines_avx2.h, lines_dot.h.
  */
 #include "registry/kernel_contract.h"
 #include "depthwise_bytes.h"
@@ -29,10 +29,12 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
-#ifdef UK_ISA_avx512vnni
+#if defined UK_ISA_avx512vnni
 #include "../x86_64/lines_vnni.h"
-#else
+#elif defined UK_ISA_avx2
 #include "../x86_64/lines_avx2.h"
+#else
+#include "../aarch64/lines_dot.h"
 #endif
 
 #if defined UK_OP_u8dwt_s2 || defined UK_OP_i8dwt_s2 || defined UK_OP_u8u8dwt_s2 || defined UK_OP_i8u8dwt_s2
@@ -168,38 +170,43 @@ INLINE void fill(const struct tile *t, struct part *p, bool is_whole, int64_t fi
 
 /* ---- sums ---- */
 
-/* The sums of n columns from `first` on, of a part of `width` columns; `rows`, `height`, the groups of lines
- * of a row, and `width` are constants. */
-INLINE void sums(const struct tile *t, const struct part *p, int rows, int height, int width, int64_t first,
-                 int64_t n, int64_t all_groups) {
+/* The sums of set k of n columns from `first` on, of a part of `width` columns; `rows`, `height`, the groups
+ * of lines of a row, and `width` are constants, and `is_plain`: whole vectors, not added to y. */
+INLINE void sums_of_set(const struct tile *t, const struct part *p, bool is_plain, int rows, int height,
+                        int width, int64_t k, int64_t first, int64_t n, int64_t all_groups) {
     const bool is_known = STEP == 1 || STEP == LINES || height == 1;
     const int64_t second = STEP == 1  ? 0
                            : is_known ? 1
                                       : p->second,
-                  groups = is_known ? height + (rows == ROWS ? second : 0) : all_groups, acc = p->acc,
-                  ldyi = t->ldyi, ldyj = t->ldyj;
+                  groups = is_known ? height + (rows == ROWS ? second : 0) : all_groups, ldyi = t->ldyi,
+                  ldyj = t->ldyj, left = is_plain ? V : p->channels - V * k, acc = is_plain ? 0 : p->acc;
+    const set *at = p->column_of;
+    int32_t *y = t->y + first * ldyj + p->c + V * k;
+    vector w[ROWS][GROUPS][WIDTH];
 
+    UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int g = 0; g < GROUPS; g++)
+        UNROLL for (int s = 0; s < WIDTH; s++) if (i < rows && g < height && s < width) w[i][g][s] =
+            p->weights[second ? 0 : i][g][s][k];
 #pragma GCC unroll 1
-    for (int64_t k = 0; V * k < p->channels; k++) {
-        const set *at = p->column_of;
-        const int64_t left = p->channels - V * k;
-        int32_t *y = t->y + first * ldyj + p->c + V * k;
-        vector w[ROWS][GROUPS][WIDTH];
+    for (int64_t j = 0; j < n; j++, at += STEP * groups, y += ldyj) {
+        vector sum[ROWS];
 
-        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int g = 0; g < GROUPS; g++)
-            UNROLL for (int s = 0; s < WIDTH; s++) if (i < rows && g < height && s < width) w[i][g][s] =
-                p->weights[second ? 0 : i][g][s][k];
-#pragma GCC unroll 1
-        for (int64_t j = 0; j < n; j++, at += STEP * groups, y += ldyj) {
-            vector sum[ROWS];
-
-            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) sum[i] = FLIP ? p->offset[k] : zero();
-            UNROLL for (int g = 0; g < GROUPS; g++) UNROLL for (int s = 0; s < WIDTH; s++)
-                UNROLL for (int i = 0; i < ROWS; i++) if (i < rows && g < height && s < width) sum[i] =
-                    multiply(sum[i], at[s * groups + g + i * second][k], w[i][g][s]);
-            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) store(y + i * ldyi, sum[i], left, acc);
-        }
+        UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) sum[i] = FLIP ? p->offset[k] : zero();
+        UNROLL for (int g = 0; g < GROUPS; g++) UNROLL for (int s = 0; s < WIDTH; s++)
+            UNROLL for (int i = 0; i < ROWS; i++) if (i < rows && g < height && s < width) sum[i] =
+                multiply(sum[i], at[s * groups + g + i * second][k], w[i][g][s]);
+        UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) store(y + i * ldyi, sum[i], left, acc);
     }
+}
+
+INLINE void sums(const struct tile *t, const struct part *p, int rows, int height, int width, int64_t first,
+                 int64_t n, int64_t groups) {
+#pragma GCC unroll 1
+    for (int64_t k = 0; V * k < p->channels; k++)
+        if (!p->acc && p->channels >= V * (k + 1))
+            sums_of_set(t, p, true, rows, height, width, k, first, n, groups);
+        else
+            sums_of_set(t, p, false, rows, height, width, k, first, n, groups);
 }
 
 /* The same for any part. */
