@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tile of a depthwise convolution with all its terms: up to ROWS rows of any number of pixels, of any
- * number of channels. Blocks of ROWS x COLUMNS pixels and one vector of channels stay in registers over the
- * whole window, and channels are the inner loop. If pixels were, a number of channels that is a power of two
- * would put all of them into few sets of the first-level cache.
+ * A tile of a depthwise convolution, of floats or with NEON of bytes, with all its terms: up to ROWS rows of
+ * any number of pixels, of any number of channels. Blocks of ROWS x COLUMNS pixels and one vector of channels
+ * stay in registers over the whole window, and channels are the inner loop. If pixels were, a number of
+ * channels that is a power of two would put all of them into few sets of the first-level cache.
  *
  * A window of 3 x 3 has its weights in registers, and each vector of x is loaded once for all sums that use
  * it. Windows of 5 or 7 columns have one row of weights in registers at a time; others load both factors of
@@ -15,10 +15,33 @@
  * Bound, 3 x 3: 9 * ROWS * COLUMNS FMAs for (ROWS + 2) * (COLUMNS + 2) loads of x and 9 of weights per
  * vector; at two of either a cycle FMAs decide. Large images are bound by memory.
  */
+#include "registry/kernel_contract.h"
+#if defined UK_OP_sdwc || defined UK_OP_sdwc_s2
 #include "vector_real.h"
+typedef real element, weight, result;
+typedef vector total;
+#define load_x load
+#define load_x_part load_part
+#define load_weight load
+#define load_weight_part load_part
+#define no_terms() all(0)
+#define add_term(x, w, t) fma(x, w, t)
+
+INLINE void store_total(result *y, total t, bool acc) {
+    store(y, acc ? fma(load(y), all(1), t) : t);
+}
+
+INLINE void store_total_part(result *y, int64_t n, total t, bool acc) {
+    t = acc ? fma(load_part(y, n), all(1), t) : t;
+    store_part(y, n, t);
+}
+#else
+#include "vector_bytes_neon.h"
+#endif
 
 enum { ROWS = UK_MR, COLUMNS = UK_NR };
-#ifdef UK_OP_sdwc_s2
+#if defined UK_OP_sdwc_s2 || defined UK_OP_u8dwt_s2 || defined UK_OP_i8dwt_s2 || defined UK_OP_u8u8dwt_s2 || \
+    defined UK_OP_i8u8dwt_s2
 enum { STEP = 2 };
 #else
 enum { STEP = 1 };
@@ -36,8 +59,9 @@ struct tile {
     int64_t r, s, ldr, lds, ldfr, ldfs, ldyi, ldyj, acc;
     /* Of the tile's input, rows and columns [begin, end) are inside the image. */
     int64_t rows_begin, rows_end, columns_begin, columns_end;
-    const real *x, *f;
-    real *y;
+    const element *x;
+    const weight *f;
+    result *y;
 };
 
 /* What is known of a block when it is compiled. */
@@ -49,16 +73,12 @@ struct known {
 };
 
 struct sums {
-    vector of[ROWS][COLUMNS];
+    total of[ROWS][COLUMNS];
 };
 
 /* Input rows, or columns, of n results with a window of `length`. */
 INLINE int64_t reach(int64_t n, int64_t length) {
     return STEP * (n - 1) + length;
-}
-
-INLINE vector load_some(const struct known *k, const real *p, int64_t left) {
-    return k->is_whole ? load(p) : load_part(p, left);
 }
 
 INLINE bool has_row(const struct known *k, const struct tile *t, int64_t i) {
@@ -72,12 +92,16 @@ INLINE bool has_column(const struct known *k, const struct tile *t, int64_t j) {
 /* The vector of x in the tile's input row i, column j. */
 INLINE vector x_at(const struct known *k, const struct tile *t, int64_t i, int64_t j, int64_t c,
                    int64_t left) {
-    return load_some(k, t->x + (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c, left);
+    const element *p = t->x + (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+
+    return k->is_whole ? load_x(p) : load_x_part(p, left);
 }
 
 INLINE vector weight_at(const struct known *k, const struct tile *t, int64_t r, int64_t s, int64_t c,
                         int64_t left) {
-    return load_some(k, t->f + r * t->ldfr + s * t->ldfs + c, left);
+    const weight *p = t->f + r * t->ldfr + s * t->ldfs + c;
+
+    return k->is_whole ? load_weight(p) : load_weight_part(p, left);
 }
 
 /* The window of 3 x 3. */
@@ -99,7 +123,7 @@ INLINE void add_3x3(const struct known *k, const struct tile *t, int64_t first, 
                 const int r = i - STEP * h, s = j - STEP * q;
 
                 if (h < k->rows && r >= 0 && r < 3 && s >= 0 && s < 3)
-                    sum->of[h][q] = fma(x, w[r][s], sum->of[h][q]);
+                    sum->of[h][q] = add_term(x, w[r][s], sum->of[h][q]);
             }
         }
     }
@@ -125,7 +149,7 @@ INLINE void add_rows(const struct known *k, const struct tile *t, int width, int
                     const int s = j - STEP * q;
 
                     if (s >= 0 && s < width)
-                        sum->of[h][q] = fma(x, w[s], sum->of[h][q]);
+                        sum->of[h][q] = add_term(x, w[s], sum->of[h][q]);
                 }
             }
         }
@@ -148,7 +172,7 @@ INLINE void add_terms(const struct known *k, const struct tile *t, int64_t first
                     const int64_t j = STEP * (first + q) + s;
 
                     if (has_column(k, t, j))
-                        sum->of[h][q] = fma(x_at(k, t, STEP * h + r, j, c, left), w, sum->of[h][q]);
+                        sum->of[h][q] = add_term(x_at(k, t, STEP * h + r, j, c, left), w, sum->of[h][q]);
                 }
             }
         }
@@ -160,7 +184,7 @@ INLINE void block(const struct known *k, const struct tile *t, int64_t first, in
                   int64_t left) {
     struct sums sum;
 
-    UNROLL for (int h = 0; h < ROWS; h++) UNROLL for (int q = 0; q < COLUMNS; q++) sum.of[h][q] = all(0);
+    UNROLL for (int h = 0; h < ROWS; h++) UNROLL for (int q = 0; q < COLUMNS; q++) sum.of[h][q] = no_terms();
     if (k->window == 3)
         add_3x3(k, t, first, c, left, &sum);
     else if (k->window)
@@ -168,16 +192,14 @@ INLINE void block(const struct known *k, const struct tile *t, int64_t first, in
     else
         add_terms(k, t, first, c, left, &sum);
     UNROLL for (int h = 0; h < ROWS; h++) UNROLL for (int q = 0; q < COLUMNS; q++) {
-        real *y = t->y + h * t->ldyi + (first + q) * t->ldyj + c;
+        result *y = t->y + h * t->ldyi + (first + q) * t->ldyj + c;
 
         if (h >= k->rows || q >= columns)
             continue;
-        if (t->acc)
-            sum.of[h][q] = fma(load_some(k, y, left), all(1), sum.of[h][q]);
         if (k->is_whole)
-            store(y, sum.of[h][q]);
+            store_total(y, sum.of[h][q], t->acc != 0);
         else
-            store_part(y, left, sum.of[h][q]);
+            store_total_part(y, left, sum.of[h][q], t->acc != 0);
     }
 }
 
@@ -220,8 +242,8 @@ INLINE void rows(const struct tile *t, int window, int64_t m, int64_t columns, i
 
 _Static_assert(ROWS == 2, "a tile of fewer rows has one");
 
-void UK_SYMBOL(int64_t r, int64_t s, const real *x, int64_t ldr, int64_t lds, int64_t h, int64_t w,
-               int64_t r0, int64_t s0, const real *f, int64_t ldfr, int64_t ldfs, real *y, int64_t ldyi,
+void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldr, int64_t lds, int64_t h, int64_t w,
+               int64_t r0, int64_t s0, const weight *f, int64_t ldfr, int64_t ldfs, result *y, int64_t ldyi,
                int64_t ldyj, int64_t acc, int64_t m, int64_t n, int64_t c) {
     const struct tile t = {.r = r,
                            .s = s,

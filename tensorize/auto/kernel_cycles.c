@@ -278,9 +278,12 @@ double uk_cycles_of_tile(const struct uk_schedule *s, const struct uk_stage *st,
         const double n = uk_values_estimate(s, st, f->axis[i]);
         const int64_t at_once = uk_rows_at_once(st, f, i);
 
-        if (uk_is_reduced(st, f->axis[i]) || !at_once)
+        if (uk_is_reduced(st, f->axis[i]))
             continue;
-        tile *= f->max_extent[i] ? (double)at_once : n / ceil(n / (double)at_once);
+        if (at_once)
+            tile *= f->max_extent[i] ? (double)at_once : n / ceil(n / (double)at_once);
+        else if (uk_channel_axis(st, f) >= 0)
+            tile *= n; /* such a call's pixels and channels are all its tile */
     }
     const double vectors = tile / (lanes > 1 ? lanes : 1);
     return (uk_is_depthwise_tile(f) ? BLOCK_END : GEMM_CALL) + vectors / uk_ports_rate(&v->store) +
