@@ -4,7 +4,8 @@
  * runs distinguishes elements by the names of _ra alone: this header defines them for _runs too. */
 #include <stdint.h>
 
-#if defined UK_OP_igemm_runs || defined UK_OP_i8gemm_runs || defined UK_OP_u8gemm_runs
+#if defined UK_OP_igemm_runs || defined UK_OP_i8gemm_runs || defined UK_OP_u8gemm_runs || \
+    defined UK_OP_i8u8gemm_runs
 #define OF_ROWS(left, right) \
     int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds, const right *b, int64_t ldb
 #define ONE_RUN
@@ -18,4 +19,6 @@
 #define UK_OP_i8gemm_ra
 #elif defined UK_OP_u8gemm_runs
 #define UK_OP_u8gemm_ra
+#elif defined UK_OP_i8u8gemm_runs
+#define UK_OP_i8u8gemm_ra
 #endif
