@@ -18,9 +18,6 @@
 #include "conv.h"
 #include "kernels.h"
 
-/* Estimates differ by less if they are equal. */
-#define TIE 0.02
-
 /* ---- the estimate ---- */
 
 /* True if columns of the window and their channels are contiguous in a row of X. */
@@ -271,8 +268,8 @@ static void try_tile(const struct conv_plan *plan, const struct gemm_tile *t, in
     /* Ties: calls with all rows of a tile, for which kernels have the faster loop; and kernels of one run,
      * which prefetch rows of A. */
     const double margin = !best->kernel                                        ? 0
-                          : one.tile == t->mr && best->tile < best->kernel->mr ? TIE
-                          : form == GEMM_RUNS && best->form == GEMM_RA         ? -TIE
+                          : one.tile == t->mr && best->tile < best->kernel->mr ? AUTO_MARGIN
+                          : form == GEMM_RUNS && best->form == GEMM_RA         ? -AUTO_MARGIN
                                                                                : 0;
 
     if (one.cycles < best->cycles * (1 + margin))

@@ -32,13 +32,18 @@ static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kern
                               .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
 }
 
-/* The tile with the kernel's dimensions, added if it is new; NULL: the table is full. */
+static bool is_of_runs(const struct uk_kernel *k) {
+    return k->operation->form == UK_OP_RUNS || k->operation->form == UK_OP_RUNS_RAB;
+}
+
+/* The tile with the kernel's dimensions, added if it is new; NULL: the table is full, or the kernel sums
+ * several runs, and no other kernel computes products by such tiles. */
 static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k) {
     int i = 0;
 
     while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr))
         i++;
-    if (i == GEMM_TILES_MOST)
+    if (i == GEMM_TILES_MOST || (i == t->tiles && is_of_runs(k)))
         return NULL;
     if (i == t->tiles) {
         t->tile[t->tiles++] = new_tile(t, k);
