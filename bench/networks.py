@@ -7,8 +7,8 @@
 The command UK compiles each model into a shared object, which is called through ctypes. The peers, by the beginnings of
 their names: ONNX Runtime, with its defaults; OpenVINO, with its hint for latency and sums in f32; plain loops, which is
 the same network compiled by --no-kernels, in no set of peers unless it is named. A peer that is not installed is left out
-with a message. Prints a line per model and peer: median milliseconds of both, and the median and quartiles of the ratio
-of neighbouring runs (above 1: ours is faster); for several models also the geometric mean of the ratios to each peer.
+with a message. Prints a line per model and peer: median milliseconds of CPU time of both, and the median and quartiles of
+the ratio of neighbouring runs (above 1: ours is faster); for several models also the geometric mean of the ratios.
 Needs numpy and onnxruntime, as in the environment .venv-networks that ./uk-setup networks makes.
 """
 
@@ -119,9 +119,10 @@ def chosen(text):
 
 
 def timed(f):
-    start = time.perf_counter()
+    """Milliseconds of CPU time of the process, whose one thread computes: other processes on a busy machine do not count."""
+    start = time.process_time()
     f()
-    return (time.perf_counter() - start) * 1e3
+    return (time.process_time() - start) * 1e3
 
 
 def quantile(values, q):
