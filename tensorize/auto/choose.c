@@ -56,6 +56,12 @@ int uk_packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
     return n;
 }
 
+/* True if kernel x sums all terms of a depthwise window in registers, and y one column after the other. */
+static bool sums_windows(const struct uk_kernel *x, const struct uk_kernel *y) {
+    return x && y && uk_kernel_operation(x)->form == UK_OP_DEPTHWISE_TILE &&
+           uk_kernel_operation(y)->form == UK_OP_DEPTHWISE;
+}
+
 /* True if p takes fewer cycles, or not many more and is preferred: with more constants in panels, which take
  * no time here and are read line after line whatever the sizes are; or in one call for all rows, which enters
  * the kernel once. */
@@ -64,6 +70,10 @@ static bool is_cheaper(const struct uk_kernel_plan *p, const struct uk_kernel_pl
     const int calls = (x && uk_computes_all_rows(x)) - (y && uk_computes_all_rows(y)),
               preferred = p->constants != than->constants ? p->constants - than->constants : calls;
 
+    if (sums_windows(x, y))
+        return p->cycles < than->cycles * AUTO_WINDOW;
+    if (sums_windows(y, x))
+        return than->cycles >= p->cycles * AUTO_WINDOW;
     return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
            than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
 }

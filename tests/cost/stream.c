@@ -72,9 +72,9 @@ static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
         .loops = 3,
         .operands = 3,
         .extent = {6, tiles, k},
-        .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0},
-                    {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0},
-                    {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
+        .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0, 0},
+                    {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0, 0},
+                    {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0, 0}}};
 }
 
 /* The same with the rows of B in place, `pitch` bytes apart. */
@@ -92,7 +92,7 @@ static struct uk_loop_nest windows(void) {
     return (struct uk_loop_nest){.loops = 5,
                                  .operands = 1,
                                  .extent = {20, 60, 3, 3, 8},
-                                 .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false, 0}}};
+                                 .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false, 0, 0}}};
 }
 
 static const struct {
