@@ -70,10 +70,12 @@ static bool is_cheaper(const struct uk_kernel_plan *p, const struct uk_kernel_pl
     const int calls = (x && uk_computes_all_rows(x)) - (y && uk_computes_all_rows(y)),
               preferred = p->constants != than->constants ? p->constants - than->constants : calls;
 
+    /* The estimate charges both the same for lines of the image, which y reads once per column of the window.
+     */
     if (sums_windows(x, y))
-        return p->cycles < than->cycles * AUTO_WINDOW;
+        return p->cycles < 2 * than->cycles;
     if (sums_windows(y, x))
-        return than->cycles >= p->cycles * AUTO_WINDOW;
+        return than->cycles >= 2 * p->cycles;
     return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
            than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
 }

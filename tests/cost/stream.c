@@ -89,10 +89,11 @@ static struct uk_loop_nest in_place(int64_t pitch, int64_t k, int64_t tiles) {
 /* Windows of 3 x 3 pixels of 8 channels, stride 2, in rows of 128 pixels. Loops: output rows, output columns,
  * window rows, window columns, channels. */
 static struct uk_loop_nest windows(void) {
-    return (struct uk_loop_nest){.loops = 5,
-                                 .operands = 1,
-                                 .extent = {20, 60, 3, 3, 8},
-                                 .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false, 0, 0}}};
+    return (struct uk_loop_nest){
+        .loops = 5,
+        .operands = 1,
+        .extent = {20, 60, 3, 3, 8},
+        .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false, 0, 0}}};
 }
 
 static const struct {
