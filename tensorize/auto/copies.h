@@ -31,8 +31,7 @@ double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int
 /* ---- depthwise_place.c ---- */
 
 /* If a depthwise convolution takes less time than *cycles with blocks of channels, whose pixels stay in L1
- * until the last window uses them, sets the block and *cycles, and returns true. Not if the operands exceed
- * L2: lines from beyond it should follow one another. */
+ * until the last window uses them, sets the block and *cycles, and returns true. */
 bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                             double *cycles);
 

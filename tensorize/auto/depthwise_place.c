@@ -29,9 +29,11 @@ bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *
         LONGEST = 32
     }; /* vectors: a line and its next ones follow one another; a page of f32 */
     const int v = uk_channel_axis_of_tile(st, f);
+    /* Lines from beyond L2 come faster if they follow one another, which the estimate does not know. */
+    const double margin = bytes_of_operands(s, st) > (double)uk_l2_share(s) ? 3 * AUTO_MARGIN : AUTO_MARGIN;
     struct uk_fit best = *f;
 
-    if (v < 0 || bytes_of_operands(s, st) > (double)uk_l2_share(s))
+    if (v < 0)
         return false;
     for (int vectors = LONGEST; vectors >= SHORTEST; vectors /= 2) {
         struct uk_fit tried = *f;
@@ -40,7 +42,7 @@ bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *
         if ((double)tried.max_extent[v] >= uk_values_estimate(s, st, f->axis[v]))
             continue;
         const double needs = uk_estimate(s, st, &tried, false);
-        if (needs >= *cycles * (1 - AUTO_MARGIN))
+        if (needs >= *cycles * (1 - (best.max_extent[v] != f->max_extent[v] ? AUTO_MARGIN : margin)))
             continue;
         *cycles = needs;
         best = tried;
