@@ -89,9 +89,9 @@ typedef const element other_element;
     "add %[b_on], %[b]\n\t"                                                                                     \
     "add %[b_on], %[other]\n\t"                                                                                 \
     "mov %[terms], %[k]\n\t"                                                                                    \
-    "dec %[runs]\n\t"                                                                                           \
+    "decq %[runs]\n\t"                                                                                          \
     "jnz 8b\n\t"
-#define RUN_OUTPUTS , [runs] "+&r"(r.runs)
+#define RUN_OUTPUTS , [runs] "+m"(r.runs)
 #define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
 #else
 #define RUN_BEGIN
@@ -115,7 +115,7 @@ typedef const element other_element;
                                     RUN_END)                                                                    \
                      : MOVING, [other] "+&r"(other), [t] "=&r"(t), [skip] "=&r"(skip) RUN_OUTPUTS               \
                      : RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
-                       [up] "r"(mr - 1), EDGE_MASKS                                                             \
+                       [up] "m"(up), EDGE_MASKS                                                             \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
@@ -125,9 +125,10 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     ROW_POINTERS;
     (void)r;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    const int64_t up = mr - 1;
     int64_t t, skip;
 
-    c += (mr - 1) * ldc;
+    c += up * ldc;
     if (nr == UK_NR)
         SOME_ROWS(LOAD_B);
     else
