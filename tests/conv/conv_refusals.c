@@ -152,6 +152,30 @@ static void relations_of_the_shape(void **state) {
     refuses_shape(&shape, NULL, UK_INVALID_SIZE, "the weights, ");
 }
 
+/* Extents up to 2^47: a plan is made or refused, and sanitizers find what overflows in estimates. */
+static void extents_of_any_size(void **state) {
+    uint64_t x = 1;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        struct uk_conv2d shape = good;
+        int64_t *const fields[] = {&shape.n,          &shape.h,          &shape.w,          &shape.c,
+                                   &shape.o,          &shape.r,          &shape.s,          &shape.stride_h,
+                                   &shape.stride_w,   &shape.dilation_h, &shape.dilation_w, &shape.pad_top,
+                                   &shape.pad_bottom, &shape.pad_left,   &shape.pad_right};
+        struct uk_conv2d_plan plan;
+
+        for (int changed = 0; changed < 4; changed++) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            *fields[(x >> 33) % (sizeof fields / sizeof *fields)] = INT64_C(1) << (x >> 45) % 48;
+        }
+        shape.layout = i % 2 ? UK_NCHW : UK_NHWC;
+        const enum uk_status status = uk_sconv2d_plan(&plan, &shape, NULL);
+
+        assert_true(status == UK_OK || status == UK_INVALID_SIZE);
+    }
+}
+
 static void options_and_plans(void **state) {
     struct uk_conv2d_plan plan, none = {{0}};
 
@@ -308,11 +332,15 @@ static void a_plan_in_words(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_of_the_shape), cmocka_unit_test(relations_of_the_shape),
-        cmocka_unit_test(options_and_plans),   cmocka_unit_test(operands),
-        cmocka_unit_test(epilogues),           cmocka_unit_test(packed_weights),
-        cmocka_unit_test(empty_shapes),        cmocka_unit_test(a_plan_in_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_the_shape),
+                                       cmocka_unit_test(relations_of_the_shape),
+                                       cmocka_unit_test(extents_of_any_size),
+                                       cmocka_unit_test(options_and_plans),
+                                       cmocka_unit_test(operands),
+                                       cmocka_unit_test(epilogues),
+                                       cmocka_unit_test(packed_weights),
+                                       cmocka_unit_test(empty_shapes),
+                                       cmocka_unit_test(a_plan_in_words)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,12 +19,12 @@ void uk_conv_set_block(struct conv_plan *plan, bool is_whole) {
     const struct conv_shape *v = &plan->shape;
     const bool copies = plan->copies != CONV_IN_PLACE;
     const int64_t room = plan->type->machine->cache[UK_L2].size / 2 / (int)sizeof(float),
-                  columns = copies ? conv_copied_columns(plan)
-                                   : uk_ceil_div(v->w * uk_min(v->s, v->stride_w), v->stride_w),
                   all = uk_max(copies ? v->p : conv_rows(v), 1);
-    const double row =
-        (double)uk_min(uk_min(v->stride_h, v->h), copies ? v->h : v->r) * (double)columns * (double)v->c +
-        (double)v->q * (double)(is_whole ? v->o : plan->width);
+    const double columns = copies ? (double)conv_copied_columns(plan)
+                                  : (double)v->w * uk_min_real((double)v->s / (double)v->stride_w, 1),
+                 row = (double)uk_min(uk_min(v->stride_h, v->h), copies ? v->h : v->r) * columns *
+                           (double)v->c +
+                       (double)v->q * (double)(is_whole ? v->o : plan->width);
     const int64_t rows = row < (double)room ? uk_min((int64_t)((double)room / uk_max_real(row, 1)), all) : 1;
 
     plan->block = uk_ceil_div(all, uk_ceil_div(all, uk_max(rows, 1)));
