@@ -29,31 +29,39 @@ static inline __attribute__((always_inline)) void finish_some(const struct part 
     }
 }
 
-/* The same for a line. has_across and adds are constants where it is inlined. */
-static inline __attribute__((always_inline)) void finish_line(const struct part *p, int64_t i,
+/* The same for a line. n, has_across and adds are constants where it is inlined, n for common widths. */
+static inline __attribute__((always_inline)) void finish_line(const struct part *p, int64_t i, int64_t n,
                                                               bool has_across, bool adds) {
     float *y = p->y + i * p->ld;
     const float *residual = adds ? p->residual + i * p->ld : NULL;
     const float along = p->along ? p->along[i] : 0;
     int64_t j = 0;
 
-    for (; j + CHUNK <= p->n; j += CHUNK)
+    for (; j + CHUNK <= n; j += CHUNK)
         finish_some(p, CHUNK, y + j, has_across ? p->across + j : NULL, along, adds ? residual + j : NULL);
-    finish_some(p, p->n - j, y + j, has_across ? p->across + j : NULL, along, adds ? residual + j : NULL);
+    finish_some(p, n - j, y + j, has_across ? p->across + j : NULL, along, adds ? residual + j : NULL);
+}
+
+static inline __attribute__((always_inline)) void finish_lines(const struct part *p, int64_t n) {
+    for (int64_t i = 0; p->across && p->residual && i < p->m; i++)
+        finish_line(p, i, n, true, true);
+    for (int64_t i = 0; p->across && !p->residual && i < p->m; i++)
+        finish_line(p, i, n, true, false);
+    for (int64_t i = 0; !p->across && p->residual && i < p->m; i++)
+        finish_line(p, i, n, false, true);
+    for (int64_t i = 0; !p->across && !p->residual && i < p->m; i++)
+        finish_line(p, i, n, false, false);
 }
 
 static inline __attribute__((always_inline)) void finish(const struct part *whole) {
     const struct part p = *whole;
 
-    for (int64_t i = 0; i < p.m; i++)
-        if (p.across && p.residual)
-            finish_line(&p, i, true, true);
-        else if (p.across)
-            finish_line(&p, i, true, false);
-        else if (p.residual)
-            finish_line(&p, i, false, true);
-        else
-            finish_line(&p, i, false, false);
+    if (p.n == 2 * CHUNK)
+        finish_lines(&p, 2 * CHUNK);
+    else if (p.n == 4 * CHUNK)
+        finish_lines(&p, 4 * CHUNK);
+    else
+        finish_lines(&p, p.n);
 }
 
 typedef void finish_function(const struct part *p);
