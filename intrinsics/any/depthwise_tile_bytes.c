@@ -66,8 +66,13 @@ struct part {
     int64_t groups;            /* of lines, for each row of the tile */
     int64_t second;            /* first group of the tile's second row; 0: both rows share groups */
     int64_t acc;
-    set weights[ROWS][GROUPS]
-               [WIDTH];  /* of the second row only if it shares groups: else those of the first */
+};
+
+/* Tables of a part, apart from its numbers so that compilers keep those in registers and, where the window is
+ * known, leave the other windows out. */
+struct tables {
+    /* Of the second row only if it shares groups: else those of the first. */
+    set weights[ROWS][GROUPS][WIDTH];
     set offset;          /* added to each sum */
     set column_of[ROOM]; /* interleaved columns; all groups of one follow one another */
 };
@@ -94,31 +99,31 @@ INLINE void take_weights(const struct tile *t, const struct part *p, int64_t g, 
 }
 
 /* Prepares the weights, of both rows if they share groups, and what corrects their sums. */
-INLINE void prepare(const struct tile *t, struct part *p) {
+INLINE void prepare(const struct tile *t, const struct part *p, struct tables *b) {
     enum { ON = 32 / LINES * STEP % 32 }; /* bits from the first row's window to the second's */
     const vector ones = all_bytes(1);
 
-    UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) p->offset[k] = zero();
+    UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) b->offset[k] = zero();
 #pragma GCC unroll 1
     for (int64_t g = 0; g < p->groups; g++) {
 #pragma GCC unroll 1
         for (int64_t s = 0; s < p->s; s++) {
-            vector *first = p->weights[0][g][s], *second = p->weights[1][g][s],
-                   *before = p->weights[0][g ? g - 1 : 0][s];
+            vector *first = b->weights[0][g][s], *second = b->weights[1][g][s],
+                   *before = b->weights[0][g ? g - 1 : 0][s];
 
             take_weights(t, p, g, s, first);
             if (ON != 0 && !p->second)
                 UNROLL for (int k = 0; k < SETS; k++) second[k] =
                     g ? either(shift_left(first[k], ON), shift_right(before[k], 32 - ON))
                       : shift_left(first[k], ON);
-            UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) p->offset[k] =
-                multiply(p->offset[k], ones, first[k]);
+            UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) b->offset[k] =
+                multiply(b->offset[k], ones, first[k]);
         }
     }
     UNROLL for (int k = 0; k < SETS && FLIP != 0; k++) {
-        const vector by_128 = shift_left(p->offset[k], 7);
+        const vector by_128 = shift_left(b->offset[k], 7);
 
-        p->offset[k] = UK_X_IS_SIGNED ? subtract(zero(), by_128) : by_128;
+        b->offset[k] = UK_X_IS_SIGNED ? subtract(zero(), by_128) : by_128;
     }
 }
 
@@ -154,8 +159,8 @@ INLINE void take_columns(const struct tile *t, const struct part *p, bool is_who
 }
 
 /* Interleaves the input of n columns of the tile from `first` on. */
-INLINE void fill(const struct tile *t, struct part *p, bool is_whole, int64_t first, int64_t n,
-                 int64_t groups) {
+INLINE void fill(const struct tile *t, const struct part *p, struct tables *b, bool is_whole, int64_t first,
+                 int64_t n, int64_t groups) {
     const int64_t columns = STEP * (n - 1) + p->s;
 
 #pragma GCC unroll 1
@@ -164,7 +169,7 @@ INLINE void fill(const struct tile *t, struct part *p, bool is_whole, int64_t fi
                       row = p->row + LINES * (g - i * p->second) + STEP * i;
 
         take_columns(t, p, is_whole, row, p->row + STEP * (rows - 1) + p->r, STEP * first + p->column,
-                     columns, p->column_of + g, groups);
+                     columns, b->column_of + g, groups);
     }
 }
 
@@ -172,26 +177,27 @@ INLINE void fill(const struct tile *t, struct part *p, bool is_whole, int64_t fi
 
 /* The sums of set k of n columns from `first` on, of a part of `width` columns; `rows`, `height`, the groups
  * of lines of a row, and `width` are constants, and `is_plain`: whole vectors, not added to y. */
-INLINE void sums_of_set(const struct tile *t, const struct part *p, bool is_plain, int rows, int height,
-                        int width, int64_t k, int64_t first, int64_t n, int64_t all_groups) {
+INLINE void sums_of_set(const struct tile *t, const struct part *p, const struct tables *b, bool is_plain,
+                        int rows, int height, int width, int64_t k, int64_t first, int64_t n,
+                        int64_t all_groups) {
     const bool is_known = STEP == 1 || STEP == LINES || height == 1;
     const int64_t second = STEP == 1  ? 0
                            : is_known ? 1
                                       : p->second,
                   groups = is_known ? height + (rows == ROWS ? second : 0) : all_groups, ldyi = t->ldyi,
                   ldyj = t->ldyj, left = is_plain ? V : p->channels - V * k, acc = is_plain ? 0 : p->acc;
-    const set *at = p->column_of;
+    const set *at = b->column_of;
     int32_t *y = t->y + first * ldyj + p->c + V * k;
     vector w[ROWS][GROUPS][WIDTH];
 
     UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int g = 0; g < GROUPS; g++)
         UNROLL for (int s = 0; s < WIDTH; s++) if (i < rows && g < height && s < width) w[i][g][s] =
-            p->weights[second ? 0 : i][g][s][k];
+            b->weights[second ? 0 : i][g][s][k];
 #pragma GCC unroll 1
     for (int64_t j = 0; j < n; j++, at += STEP * groups, y += ldyj) {
         vector sum[ROWS];
 
-        UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) sum[i] = FLIP ? p->offset[k] : zero();
+        UNROLL for (int i = 0; i < ROWS; i++) if (i < rows) sum[i] = FLIP ? b->offset[k] : zero();
         UNROLL for (int g = 0; g < GROUPS; g++) UNROLL for (int s = 0; s < WIDTH; s++)
             UNROLL for (int i = 0; i < ROWS; i++) if (i < rows && g < height && s < width) sum[i] =
                 multiply(sum[i], at[s * groups + g + i * second][k], w[i][g][s]);
@@ -199,33 +205,33 @@ INLINE void sums_of_set(const struct tile *t, const struct part *p, bool is_plai
     }
 }
 
-INLINE void sums(const struct tile *t, const struct part *p, int rows, int height, int width, int64_t first,
-                 int64_t n, int64_t groups) {
+INLINE void sums(const struct tile *t, const struct part *p, const struct tables *b, int rows, int height,
+                 int width, int64_t first, int64_t n, int64_t groups) {
 #pragma GCC unroll 1
     for (int64_t k = 0; V * k < p->channels; k++)
         if (!p->acc && p->channels >= V * (k + 1))
-            sums_of_set(t, p, true, rows, height, width, k, first, n, groups);
+            sums_of_set(t, p, b, true, rows, height, width, k, first, n, groups);
         else
-            sums_of_set(t, p, false, rows, height, width, k, first, n, groups);
+            sums_of_set(t, p, b, false, rows, height, width, k, first, n, groups);
 }
 
 /* The same for any part. */
-INLINE void sums_of_any(const struct tile *t, const struct part *p, int64_t first, int64_t n,
-                        int64_t groups) {
+INLINE void sums_of_any(const struct tile *t, const struct part *p, const struct tables *b, int64_t first,
+                        int64_t n, int64_t groups) {
 #pragma GCC unroll 1
     for (int64_t k = 0; V * k < p->channels; k++) {
 #pragma GCC unroll 1
         for (int64_t i = 0; i < t->m; i++) {
 #pragma GCC unroll 1
             for (int64_t j = 0; j < n; j++) {
-                vector sum = FLIP ? p->offset[k] : zero();
+                vector sum = FLIP ? b->offset[k] : zero();
 
 #pragma GCC unroll 1
                 for (int64_t g = 0; g < p->groups; g++) {
-                    const set *at = p->column_of + STEP * j * groups + g + i * p->second;
+                    const set *at = b->column_of + STEP * j * groups + g + i * p->second;
 #pragma GCC unroll 1
                     for (int64_t s = 0; s < p->s; s++)
-                        sum = multiply(sum, at[s * groups][k], p->weights[p->second ? 0 : i][g][s][k]);
+                        sum = multiply(sum, at[s * groups][k], b->weights[p->second ? 0 : i][g][s][k]);
                 }
                 store(t->y + i * t->ldyi + (first + j) * t->ldyj + p->c + V * k, sum, p->channels - V * k,
                       p->acc);
@@ -234,12 +240,12 @@ INLINE void sums_of_any(const struct tile *t, const struct part *p, int64_t firs
     }
 }
 
-INLINE void sums_of_window(const struct tile *t, const struct part *p, int height, int width, int64_t first,
-                           int64_t n, int64_t groups) {
+INLINE void sums_of_window(const struct tile *t, const struct part *p, const struct tables *b, int height,
+                           int width, int64_t first, int64_t n, int64_t groups) {
     if (t->m == ROWS)
-        sums(t, p, ROWS, height, width, first, n, groups);
+        sums(t, p, b, ROWS, height, width, first, n, groups);
     else
-        sums(t, p, 1, height, width, first, n, groups);
+        sums(t, p, b, 1, height, width, first, n, groups);
 }
 
 /* ---- the tile ---- */
@@ -249,27 +255,27 @@ INLINE int height_of(int r) {
     return (r + LINES) / LINES;
 }
 
-INLINE void compute(const struct tile *t, struct part *p) {
+INLINE void compute(const struct tile *t, const struct part *p, struct tables *b) {
     const int64_t all = p->groups + (t->m == ROWS ? p->second : 0), groups = all ? all : 1,
                   most = (ROOM / groups - p->s) / STEP + 1;
 
-    prepare(t, p);
+    prepare(t, p, b);
 #pragma GCC unroll 1
     for (int64_t first = 0; first < t->n; first += most) {
         const int64_t n = t->n - first < most ? t->n - first : most;
 
         if (p->channels == CHANNELS)
-            fill(t, p, true, first, n, groups);
+            fill(t, p, b, true, first, n, groups);
         else
-            fill(t, p, false, first, n, groups);
+            fill(t, p, b, false, first, n, groups);
         if (p->groups == height_of(3) && p->s == 3)
-            sums_of_window(t, p, height_of(3), 3, first, n, groups);
+            sums_of_window(t, p, b, height_of(3), 3, first, n, groups);
         else if (p->groups == height_of(5) && p->s == 5)
-            sums_of_window(t, p, height_of(5), 5, first, n, groups);
+            sums_of_window(t, p, b, height_of(5), 5, first, n, groups);
         else if (p->groups == height_of(7) && p->s == 7)
-            sums_of_window(t, p, height_of(7), 7, first, n, groups);
+            sums_of_window(t, p, b, height_of(7), 7, first, n, groups);
         else
-            sums_of_any(t, p, first, n, groups);
+            sums_of_any(t, p, b, first, n, groups);
     }
 }
 
@@ -305,7 +311,8 @@ void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldr, int64_t lds,
                            .x = x,
                            .f = f,
                            .y = y};
-    struct part p; /* the tables stay uninitialized: setting them would call memset */
+    struct part p;
+    struct tables b; /* stay uninitialized: setting them would call memset */
 
 #pragma GCC unroll 1
     for (p.c = 0; p.c < channels; p.c += CHANNELS) {
@@ -318,7 +325,7 @@ void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldr, int64_t lds,
             do {
                 p.s = s - p.column < WIDTH ? s - p.column : WIDTH;
                 share_lines(&p);
-                compute(&t, &p);
+                compute(&t, &p, &b);
                 p.acc = 1;
                 p.column += WIDTH;
             } while (p.column < s);
