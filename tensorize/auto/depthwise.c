@@ -57,10 +57,27 @@ static double waste_of(double n, double group) {
     return n > 0 ? ceil(n / group) * group / n : 1;
 }
 
+/* Factor by which a tile's kernel that walks along rows (NR is 1) takes longer because each call prepares the
+ * weights, in about the time of a column. */
+static double preparation(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    const int channels = axis_of_channels(st, f);
+    double columns = 1;
+
+    if (!has_form(f, UK_OP_DEPTHWISE_TILE) || uk_kernel_nr(f->intrinsic->row) > 1)
+        return 1;
+    for (int v = 0; v < f->axes; v++) {
+        const double n = uk_values_estimate(s, st, f->axis[v]);
+
+        if (v != channels && uk_depthwise_block(st, f, v))
+            columns = f->max_extent[v] ? fmin(n, (double)f->max_extent[v]) : n;
+    }
+    return 1 + 1 / fmax(columns, 1);
+}
+
 double uk_depthwise_waste(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const bool is_tile = has_form(f, UK_OP_DEPTHWISE_TILE);
     const int channels = uk_channel_axis(st, f);
-    double waste = 1;
+    double waste = preparation(s, st, f);
 
     for (int v = 0; v < f->axes; v++) {
         const double n = uk_values_estimate(s, st, f->axis[v]);
