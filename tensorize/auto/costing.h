@@ -95,8 +95,8 @@ bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
 bool uk_is_depthwise_tile(const struct uk_fit *f);
 /* Of such a kernel's axis v of columns or channels: values that a block has. 0: of other axes. */
 int64_t uk_depthwise_block(const struct uk_stage *st, const struct uk_fit *f, int v);
-/* Factor by which partly filled vectors of channels, partly filled blocks of pixels, and weights that each call
- * prepares, raise the time. */
+/* Factor by which partly filled vectors of channels, partly filled blocks of pixels, and weights that each
+ * call prepares, raise the time. */
 double uk_depthwise_waste(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* cost.c: cycles of the stage in plain loops. If these are allowed, a kernel some of whose axes have no
  * loop must take less. */
