@@ -279,7 +279,7 @@ static void try_tile(const struct conv_plan *plan, const struct gemm_tile *t, in
 static double cycles(struct conv_plan *plan) {
     struct conv_plan best = {.cycles = HUGE_VAL};
 
-    for (const struct gemm_tile *t = plan->type->tile; t < plan->type->tile + plan->type->tiles; t++)
+    for (const struct gemm_tile *t = plan->type->tile; t < plan->type->tile + plan->type->all_tiles; t++)
         for (int way = WAYS; way-- > 0;)
             try_tile(plan, t, way, &best);
     if (best.cycles == HUGE_VAL)

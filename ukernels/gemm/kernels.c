@@ -32,10 +32,6 @@ static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kern
                               .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
 }
 
-static bool is_of_runs(const struct uk_kernel *k) {
-    return k->operation->form == UK_OP_RUNS || k->operation->form == UK_OP_RUNS_RAB;
-}
-
 /* The tile with the kernel's dimensions, added if it is new; NULL: the table is full, or the kernel sums
  * several runs, and no other kernel computes products by such tiles. */
 static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k) {
@@ -43,7 +39,7 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
 
     while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr))
         i++;
-    if (i == GEMM_TILES_MOST || (i == t->tiles && is_of_runs(k)))
+    if (i == GEMM_TILES_MOST)
         return NULL;
     if (i == t->tiles) {
         t->tile[t->tiles++] = new_tile(t, k);
@@ -116,6 +112,28 @@ static void drop_generic(struct gemm_type *t) {
             t->tile[kept++] = t->tile[i];
     }
     t->tiles = kept ? kept : t->tiles;
+}
+
+/* Puts the tiles that only sum several runs, which are for convolutions, behind those that compute products.
+ */
+static void part_tiles(struct gemm_type *t) {
+    struct gemm_tile apart[GEMM_TILES_MOST];
+    int kept = 0, others = 0;
+
+    for (int i = 0; i < t->tiles; i++) {
+        bool multiplies = false;
+
+        for (int f = 0; f < GEMM_RUNS; f++)
+            multiplies |= t->tile[i].kernel[f] != NULL;
+        if (multiplies)
+            t->tile[kept++] = t->tile[i];
+        else
+            apart[others++] = t->tile[i];
+    }
+    for (int i = 0; i < others; i++)
+        t->tile[kept + i] = apart[i];
+    t->all_tiles = t->tiles;
+    t->tiles = kept;
 }
 
 static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
@@ -256,6 +274,7 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     }
     take_kernels(t);
     drop_generic(t);
+    part_tiles(t);
     if (t->nt)
         t->nt_lanes = (int)(t->nt->mr * t->nt->nr / t->nt->fma);
     for (int n = 1; n < GEMM_WIDTHS; n++) {

@@ -143,7 +143,7 @@ struct gemm_type {
     /* The machine that products are planned for, on which all fields from here on depend. */
     const struct uk_machine *machine;
     struct gemm_tile tile[GEMM_TILES_MOST];
-    int tiles;
+    int tiles, all_tiles; /* those of products; all: the others only sum several runs, for convolutions */
     /* The best tile for n < GEMM_WIDTHS columns. */
     const struct gemm_tile *for_columns[GEMM_WIDTHS];
     const struct gemm_tile *in_place_for_columns[GEMM_WIDTHS]; /* of tiles that read B in place; or NULL */
