@@ -117,7 +117,9 @@ static bool takes_rows_of_window(const struct uk_kernel_plan *p) {
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st,
                                    struct uk_kernel_plan *transposed) {
     const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
-    bool borders = copies && uk_has_borders(s, st), windows = copies && uk_may_take_zeros(st);
+    /* no kernel copies with a border */
+    bool borders = copies && uk_has_borders(s, st),
+         windows = copies && uk_can_use_plain_loops(s) && uk_may_take_zeros(st);
     struct uk_kernel_plan p = {0}, q = {0};
     enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
 

@@ -19,7 +19,7 @@ for types in 'u8 u8' 'i8 u8'; do
     read -r x f <<<"$types"
     pair=$([[ $x == u8 ]] && echo u8 || echo i8u8)
     for target in riscv64-p $([[ $which != all && $x == u8 ]] || echo aarch64-neon+dotprod x86_64-avx2); do
-        mixed $target $x $f "uk_${x}${f}dwc_" conv2d_depthwise_u8i8_nhwc --size H=4 --size W=7 --size C=37
+        mixed $target $x $f "uk_${x}${f}dw$([[ $target == riscv64-p ]] && echo c || echo t)_" conv2d_depthwise_u8i8_nhwc --size H=4 --size W=7 --size C=37
     done
     mixed riscv64-p $x $f "uk_${pair}gemm_" matmul_i8 "${odd[@]}"
     mixed riscv64-p $x $f "uk_${x}${f}dw3_" conv2d_depthwise_u8i8_nchw --size H=5 --size W=13 --size C=3
