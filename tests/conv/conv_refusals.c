@@ -154,7 +154,7 @@ static void relations_of_the_shape(void **state) {
 
 /* Extents up to 2^47: a plan is made or refused, and sanitizers find what overflows in estimates. */
 static void extents_of_any_size(void **state) {
-    uint64_t x = 1;
+    uint64_t drawn = 1;
 
     (void)state;
     for (int i = 0; i < 2000; i++) {
@@ -166,8 +166,8 @@ static void extents_of_any_size(void **state) {
         struct uk_conv2d_plan plan;
 
         for (int changed = 0; changed < 4; changed++) {
-            x = x * 6364136223846793005u + 1442695040888963407u;
-            *fields[(x >> 33) % (sizeof fields / sizeof *fields)] = INT64_C(1) << (x >> 45) % 48;
+            drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+            *fields[(drawn >> 33) % (sizeof fields / sizeof *fields)] = INT64_C(1) << (drawn >> 45) % 48;
         }
         shape.layout = i % 2 ? UK_NCHW : UK_NHWC;
         const enum uk_status status = uk_sconv2d_plan(&plan, &shape, NULL);
