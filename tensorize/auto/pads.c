@@ -172,9 +172,10 @@ static bool may_add_zeros(const struct uk_stage *st, int operand) {
     return st->operand[operand].pad == UK_PAD_GUARD && uk_may_store_zeros(st, operand);
 }
 
-/* True if a copy makes sums longer, or a multiple of a group. Rows of a window need no copy: kernels add
- * several runs. Without the latter no kernel takes windows, so a copy then also counts as cheap if it takes
- * less than half the time of plain loops. */
+/* True if a copy makes sums longer, or a multiple of a group. Rows of a window need no copy, as kernels add
+ * several runs; but between runs those that take bytes in groups lose the time of a group. Without a multiple
+ * no kernel takes windows, so a copy then also counts as cheap if it takes less than half the time of plain
+ * loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool is_before_fusion) {
     const struct uk_operand *x = &st->operand[operand];
     const double copied = elements(s, x->tensor);
@@ -185,7 +186,9 @@ static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int ope
         (!is_cheap && (!has_windows(st, operand) || copied * SHORT_ROWS * 2 > uk_plain_cycles(s, st))))
         return false;
     const struct uk_spread_window w = uk_spread_window_of(st, operand);
-    return (is_cheap && (w.loop ? !w.by_rows : x->pad == UK_PAD_GUARD) && fusable_loop(s, st, operand)) ||
+    const bool in_groups = uk_type_bytes(x->tensor->type) == 1 && !least_group(s, st);
+    return (is_cheap && (w.loop ? !w.by_rows || in_groups : x->pad == UK_PAD_GUARD) &&
+            fusable_loop(s, st, operand)) ||
            lacks_groups(s, st, operand, is_before_fusion);
 }
 
