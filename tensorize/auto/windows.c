@@ -184,15 +184,17 @@ static bool are_outputs_behind(const struct uk_stage *st, int operand, int d, bo
 struct uk_spread_window uk_spread_window_of(const struct uk_stage *st, int operand) {
     const struct uk_operand *x = &st->operand[operand];
 
-    for (int d = 0; d < x->tensor->stored_dims - 1 && x->tensor->dims < UK_MAX_DIMS; d++)
+    /* the copy has a layout in terms of the tensor's dimensions */
+    if (x->tensor->layout || x->tensor->dims == UK_MAX_DIMS)
+        return (struct uk_spread_window){0};
+    for (int d = 0; d < x->tensor->dims - 1; d++)
         for (int i = 0; i < st->loops - 1; i++) {
             const int64_t apart = x->index[d].coefficient[st->loop[i]->id];
             bool several = false, rows;
 
-            if (apart < 1 || (apart == 1 && d == x->tensor->stored_dims - 2) ||
-                !uk_is_reduced(st, st->loop[i]) || !uk_is_reduced(st, st->loop[i + 1]) ||
-                !is_step(x, st->loop[i + 1], 1) || !are_outputs_behind(st, operand, d, &rows) ||
-                !can_part(st, operand, d, apart))
+            if (apart < 1 || (apart == 1 && d == x->tensor->dims - 2) || !uk_is_reduced(st, st->loop[i]) ||
+                !uk_is_reduced(st, st->loop[i + 1]) || !is_step(x, st->loop[i + 1], 1) ||
+                !are_outputs_behind(st, operand, d, &rows) || !can_part(st, operand, d, apart))
                 continue;
             struct uk_loop *pixels = pixels_of(st, &x->index[d], apart, &several);
             if (!several)
