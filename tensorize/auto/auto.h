@@ -50,6 +50,8 @@ enum uk_status uk_auto_device(struct uk_schedule *s);
  * call. */
 enum uk_status uk_start_with_kernel(struct uk_program *p, const struct uk_options *options, int *cursor,
                                     char **steps);
+/* The number of the tensor's elements. */
+double uk_elements(const struct uk_schedule *s, const struct uk_tensor *x);
 enum { UK_CHEAP_REUSE = 32 };
 /* True if copying that many elements, one by one, takes little time compared to the stage's computation: each
  * is used at least UK_CHEAP_REUSE times. */

@@ -8,6 +8,14 @@
 
 /* Copying an element takes about 2 cycles, and a kernel computes at least 16 terms per cycle: a copy that
  * passes takes less than the computation. */
+double uk_elements(const struct uk_schedule *s, const struct uk_tensor *x) {
+    double n = 1;
+
+    for (int d = 0; d < x->dims; d++)
+        n *= uk_size_estimate(s, x->shape[d]);
+    return n;
+}
+
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied) {
     double terms = 1;
 
@@ -65,11 +73,9 @@ double uk_border_cycles(const struct uk_schedule *s, const struct uk_stage *st) 
 
     for (int o = 1; o < st->operands; o++) {
         const struct uk_tensor *x = st->operand[o].tensor;
-        double bytes = (double)uk_type_bytes(x->type);
 
-        for (int d = 0; d < x->dims; d++)
-            bytes *= uk_size_estimate(s, x->shape[d]);
-        all += st->operand[o].pad == UK_PAD_GUARD ? bytes : 0;
+        if (st->operand[o].pad == UK_PAD_GUARD)
+            all += uk_elements(s, x) * (double)uk_type_bytes(x->type);
     }
     return TIMES * all / uk_max_real(s->target->vectors.bytes, 1) * uk_element_cycles(s);
 }

@@ -47,14 +47,6 @@ static const struct uk_loop *fusable_loop(struct uk_schedule *s, const struct uk
     return NULL;
 }
 
-static double elements(const struct uk_schedule *s, const struct uk_tensor *x) {
-    double n = 1;
-
-    for (int d = 0; d < x->dims; d++)
-        n *= uk_size_estimate(s, x->shape[d]);
-    return n;
-}
-
 static bool others_are_constant(const struct uk_stage *st, int operand) {
     bool all = true;
 
@@ -178,7 +170,7 @@ static bool may_add_zeros(const struct uk_stage *st, int operand) {
  * loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool is_before_fusion) {
     const struct uk_operand *x = &st->operand[operand];
-    const double copied = elements(s, x->tensor);
+    const double copied = uk_elements(s, x->tensor);
     const bool is_cheap = uk_is_cheap(s, st, copied);
 
     if (x->tensor->is_constant || !others_are_constant(st, operand) ||
@@ -231,7 +223,7 @@ static bool is_saving_larger(struct uk_schedule *s, const struct uk_stage *st, i
                              double cycles) {
     const struct uk_operand *x = &st->operand[operand];
     const struct uk_tensor *y = st->operand[0].tensor;
-    const double to_zero = elements(s, y) * (double)uk_type_bytes(y->type) / s->target->vectors.bytes /
+    const double to_zero = uk_elements(s, y) * (double)uk_type_bytes(y->type) / s->target->vectors.bytes /
                            uk_ports_rate(&s->target->vectors.store);
     const struct uk_loop *l = fusable_loop(s, st, operand);
     double inside = 1;
@@ -301,7 +293,8 @@ static bool are_others_in_l2(const struct uk_schedule *s, const struct uk_stage 
 
     for (int o = 1; o < st->operands; o++)
         if (o != operand)
-            bytes += elements(s, st->operand[o].tensor) * (double)uk_type_bytes(st->operand[o].tensor->type);
+            bytes +=
+                uk_elements(s, st->operand[o].tensor) * (double)uk_type_bytes(st->operand[o].tensor->type);
     return bytes <= (double)uk_l2_share(s);
 }
 
@@ -368,7 +361,7 @@ static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int 
     enum { ROWS = 4 };
     const struct uk_operand *x = &st->operand[operand];
     struct uk_loop *rows = *place, *outer;
-    double bytes = elements(s, x->tensor) * (double)uk_type_bytes(x->tensor->type);
+    double bytes = uk_elements(s, x->tensor) * (double)uk_type_bytes(x->tensor->type);
 
     for (int d = 0; d < x->tensor->dims; d++)
         if (x->index[d].coefficient[rows->id])

@@ -240,10 +240,7 @@ enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
     if (st->statement->reduce != UK_REDUCE_SUM || st->inside || !find_windows(&w))
         return UK_OK;
     const struct uk_operand *x = &st->operand[w.operand];
-    double copied = 1;
-    for (int d = 0; d < x->tensor->dims; d++)
-        copied *= uk_size_estimate(s, x->tensor->shape[d]);
-    if (!uk_is_cheap(s, st, copied))
+    if (!uk_is_cheap(s, st, uk_elements(s, x->tensor)))
         return UK_OK;
     struct uk_loop *place = uk_image_loop(st, w.operand, w.columns);
     if ((status = split_loops(&w)))
