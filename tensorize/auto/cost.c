@@ -6,8 +6,6 @@
 #include "minmax.h"
 #include "tiling.h"
 
-/* Copying an element takes about 2 cycles, and a kernel computes at least 16 terms per cycle: a copy that
- * passes takes less than the computation. */
 double uk_elements(const struct uk_schedule *s, const struct uk_tensor *x) {
     double n = 1;
 
@@ -16,6 +14,8 @@ double uk_elements(const struct uk_schedule *s, const struct uk_tensor *x) {
     return n;
 }
 
+/* Copying an element takes about 2 cycles, and a kernel computes at least 16 terms per cycle: a copy that
+ * passes takes less than the computation. */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied) {
     double terms = 1;
 
