@@ -226,23 +226,28 @@ void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t
 #endif
     }
     EACH_ROW(i) {
-        if (i < mr) {
-            total *d = c + i * ldc;
-
 #ifdef OF_A
-            const __m512i more = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), tile.of_a);
+        const __m512i more = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), tile.of_a);
 #endif
-            EACH_VECTOR(j) {
-                const __mmask16 mask = (__mmask16)(all >> V * j);
-                vector x = tile.sum[i][j];
+        EACH_VECTOR(j) {
+            vector *x = &tile.sum[i][j];
 
 #ifdef OF_A
-                x = WITH(x, more);
+            *x = WITH(*x, more);
 #elif defined OF_B
-                x = WITH(x, tile.of_b[j]);
+            *x = WITH(*x, tile.of_b[j]);
 #endif
-                STORE(d + V * j, mask, acc ? ADD(PART(mask, d + V * j), x) : x);
-            }
+            if (acc && i < mr)
+                *x = ADD(PART((__mmask16)(all >> V * j), c + i * ldc + V * j), *x);
         }
+    }
+    /* After all loads: a load would wait for a store to any of its bytes, those outside its mask included,
+     * such as to a row beside its own where rows are shorter than a vector. */
+    __asm__("" : : : "memory");
+    EACH_ROW(i) {
+        if (i < mr)
+            EACH_VECTOR(j) {
+                STORE(c + i * ldc + V * j, (__mmask16)(all >> V * j), tile.sum[i][j]);
+            }
     }
 }
