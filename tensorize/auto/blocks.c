@@ -87,6 +87,8 @@ static void set_levels(const struct search *x, const struct uk_blocks *b, struct
     const struct uk_fit *f = c->fit;
 
     l->levels = 0;
+    if (b->are_rows_outermost)
+        add_level(l, f->axis[x->rows], values_of(c, x->rows), f->max_extent[x->rows]);
     for (int i = 0; i < c->st->loops; i++)
         if (!uk_is_axis(f, c->st->loop[i]))
             l->level[l->levels++] = (struct uk_nest_level){c->st->loop[i], c->size[i], 1};
@@ -101,7 +103,8 @@ static void set_levels(const struct search *x, const struct uk_blocks *b, struct
         const int v = b->is_column_loop_outer ? f->axes - 1 - i : i;
         const int64_t all = values_of(c, v), block = v == x->columns ? b->nc : v == x->rows ? b->mc : 0;
 
-        add_level(l, f->axis[v], block && block < all ? block : all, f->max_extent[v]);
+        if (!b->are_rows_outermost || v != x->rows)
+            add_level(l, f->axis[v], block && block < all ? block : all, f->max_extent[v]);
     }
     place_copies(x, b, blocks, l);
 }
@@ -217,6 +220,24 @@ static void compare_columns_outside(struct search *x) {
                        .is_column_loop_outer = true, .packs_each_column_panel = true, .kc = x->k.length[i]});
 }
 
+/* True if a row of the output contains the values of all loops that are no axis, such as the groups of a
+ * convolution, so that a tile of rows may be completed, line by line, before the next one. */
+static bool can_rows_be_outermost(const struct search *x) {
+    const struct uk_costing *c = x->c;
+    int inside = 0;
+
+    for (int i = 0; i < c->st->loops; i++) {
+        const int64_t row = c->stride[0][uk_loop_position(c->st, c->fit->axis[x->rows])];
+
+        if (uk_is_axis(c->fit, c->st->loop[i]))
+            continue;
+        if (c->stride[0][i] * c->size[i] > row || uk_is_prefix_of_copy(c->s, c->st, i))
+            return false;
+        inside++;
+    }
+    return inside && c->fit->max_extent[x->rows];
+}
+
 double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
     struct search x = {.c = c, .sum = -1, .least = DBL_MAX};
     const bool sums = c->st->statement->reduce != UK_REDUCE_NONE;
@@ -250,6 +271,8 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
         if (x.packs_rows)
             compare_rows_outside(&x, true);
         compare_columns_outside(&x);
+        if (can_rows_be_outermost(&x))
+            compare(&x, (struct uk_blocks){.are_rows_outermost = true, .kc = x.k.length[0]});
     }
     *out = x.best;
     return x.least;

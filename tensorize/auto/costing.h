@@ -10,6 +10,8 @@
 /* blocks.c: the blocking of a product's loops around a kernel. */
 struct uk_blocks {
     bool is_column_loop_outer; /* the loop over panels of columns is outside that over panels of rows */
+    /* The loop over tiles of rows is outside all others, those that are no axis of the kernel included. */
+    bool are_rows_outermost;
     /* Panels of columns, or of rows, are copied one by one, each just before its use; else all those of a
      * block before the block's tiles. */
     bool packs_each_column_panel, packs_each_row_panel;

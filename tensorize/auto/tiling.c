@@ -121,6 +121,18 @@ static enum uk_status split_one_tile(struct tiling *t) {
     return status;
 }
 
+/* Adds a loop over tiles inside all loops, or outside. */
+static void add_tiles(struct tiling *t, struct uk_loop *tiles, bool outermost) {
+    if (outermost) {
+        memmove(t->order + 1, t->order, sizeof t->order[0] * (size_t)t->loops);
+        t->outside++;
+        t->blocks++;
+        t->shared = tiles;
+    }
+    t->order[outermost ? 0 : t->loops] = tiles;
+    t->loops++;
+}
+
 static enum uk_status split_tiles(struct tiling *t) {
     for (int i = 0; i < t->fit->axes; i++) {
         struct uk_loop *outer = NULL;
@@ -132,7 +144,7 @@ static enum uk_status split_tiles(struct tiling *t) {
         if (status)
             return status;
         if (outer)
-            t->order[t->loops++] = outer;
+            add_tiles(t, outer, v == t->rows && t->blocked.are_rows_outermost);
     }
     return split_one_tile(t);
 }

@@ -18,7 +18,8 @@ struct tiling {
     int rows, columns; /* the fit's axes of the output's tile; -1: there is none */
     bool window;       /* uk_is_window */
     struct uk_blocks blocked;
-    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that threads share */
+    struct uk_loop
+        *shared; /* the loop over blocks of columns, or blocks or tiles of rows, that threads share */
 };
 
 /* tiling.c: true if the output's loops outside the fit's have enough iterations for all threads. */
