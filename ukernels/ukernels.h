@@ -471,9 +471,9 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
  * Errors: UK_INVALID_ARGUMENT is an enum or a flag out of range, a null pointer to what would be read or
  * written, packed weights of another plan, or a workspace that is too small or not aligned; UK_INVALID_SIZE a
  * size that is negative, or 0 where that is not allowed, groups that do not divide the channels, a window
- * larger than the padded image, a stride that is too small, or an operand too large to be addressed;
- * UK_OVERLAP an output that overlaps an operand, from its first to its last element; UK_OUT_OF_MEMORY a
- * workspace that could not be allocated. uk_last_message names the field or the argument.
+ * larger than the padded image, a stride that is too small, or an operand, X with its pads, too large to be
+ * addressed; UK_OVERLAP an output that overlaps an operand, from its first to its last element;
+ * UK_OUT_OF_MEMORY a workspace that could not be allocated. uk_last_message names the field or the argument.
  *
  * Threads: as for matrix products. Y is the same to the last bit whatever their number, and whether the
  * weights were packed beforehand or not.

@@ -142,6 +142,9 @@ static void relations_of_the_shape(void **state) {
     shape.pad_top = INT64_MAX;
     refuses_shape(&shape, NULL, UK_INVALID_SIZE, "h = 6 overflows with its pads");
     shape = good;
+    shape.pad_left = shape.stride_w = INT64_C(1) << 60;
+    refuses_shape(&shape, NULL, UK_INVALID_SIZE, "columns with the pads, is too large");
+    shape = good;
     shape.dilation_h = INT64_MAX;
     refuses_shape(&shape, NULL, UK_INVALID_SIZE, "r = 3 overflows with dilation_h");
     shape = good;
@@ -316,6 +319,45 @@ static void empty_shapes(void **state) {
         assert_true(y[i] == 0);
 }
 
+/* A scale of 0 reads no operand and needs no workspace, whatever the plan needs. */
+static void scale_of_0(void **state) {
+    const struct uk_sgemm_epilogue e = {.flags = UK_EPILOGUE_SCALE};
+    struct uk_conv2d shape = good;
+    struct uk_conv2d_plan plan;
+
+    (void)state;
+    shape.layout = UK_NCHW;
+    shape.stride_w = 2;
+    assert_int_equal(uk_sconv2d_plan(&plan, &shape, NULL), UK_OK);
+    assert_true(uk_conv2d_workspace(&plan) > 0);
+    y[0] = 7;
+    assert_int_equal(uk_sconv2d_run(&plan, NULL, NULL, y, &e, NULL, 0), UK_OK);
+    assert_true(y[0] == 0);
+}
+
+/* The stride of a single pixel and the dilation of a single tap may be any numbers. */
+static void steps_without_effect(void **state) {
+    struct uk_conv2d shape = good;
+    struct uk_conv2d_plan plan;
+
+    (void)state;
+    for (int i = 0; i < X; i++)
+        x[i] = 1;
+    for (int i = 0; i < F; i++)
+        f[i] = 1;
+    shape.pad_top = shape.pad_bottom = shape.pad_left = shape.pad_right = 0;
+    shape.h = shape.w = 3;
+    shape.stride_h = shape.stride_w = INT64_MAX;
+    for (int taps = 3; taps > 0; taps -= 2) {
+        shape.r = shape.s = taps;
+        shape.dilation_h = shape.dilation_w = taps == 1 ? INT64_MAX : 1;
+        assert_int_equal(uk_sconv2d_plan(&plan, &shape, NULL), UK_OK);
+        assert_int_equal(uk_sconv2d_run(&plan, x, f, y, NULL, NULL, 0), UK_OK);
+        for (int o = 0; o < 8; o++)
+            assert_true(y[o] == (float)(2 * taps * taps));
+    }
+}
+
 static void a_plan_in_words(void **state) {
     struct uk_conv2d_plan plan;
     char text[1024], cut[10];
@@ -340,6 +382,8 @@ int main(void) {
                                        cmocka_unit_test(epilogues),
                                        cmocka_unit_test(packed_weights),
                                        cmocka_unit_test(empty_shapes),
+                                       cmocka_unit_test(scale_of_0),
+                                       cmocka_unit_test(steps_without_effect),
                                        cmocka_unit_test(a_plan_in_words)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,7 +203,8 @@ enum uk_status uk_sconv2d_run(const struct uk_conv2d_plan *callers, const float 
         without_terms.path = &uk_conv_none;
         without_terms.copies = CONV_IN_PLACE;
         without_terms.stores = false;
-        without_terms.panel_bytes = without_terms.workspace = 0;
+        without_terms.copy_bytes = without_terms.sums_bytes = without_terms.panel_bytes = 0;
+        without_terms.workspace = 0;
         plan = &without_terms;
     }
     const double begin = uk_gemm_is_verbose ? uk_microseconds() : 0;

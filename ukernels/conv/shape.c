@@ -61,8 +61,10 @@ struct axis {
     int64_t extent, elements, stride, dilation, before, after;
 };
 
-/* Sets the extent of Y. */
-static enum uk_status set_outputs(const struct axis *a, int64_t *outputs) {
+/* Sets the extent of Y. Bounds the stride and the dilation by the padded image: larger ones have no effect,
+ * and the places that they lead to would overflow. */
+static enum uk_status set_outputs(const struct axis *a, int64_t *outputs, int64_t *stride,
+                                  int64_t *dilation) {
     int64_t window, padded;
 
     if (__builtin_add_overflow(a->extent, a->before, &padded) ||
@@ -82,7 +84,21 @@ static enum uk_status set_outputs(const struct axis *a, int64_t *outputs) {
             "the window's %s, %lld, are more than the padded image's, %lld: reduce %c or pad more",
             a->image == 'h' ? "rows" : "columns", (number)window, (number)padded, a->window);
     *outputs = (padded - window) / a->stride + 1;
+    *stride = uk_min(a->stride, padded);
+    *dilation = uk_min(a->dilation, padded);
     return UK_OK;
+}
+
+/* Places in the padding are computed as if they were elements of X, `stride` elements apart. */
+static enum uk_status check_pads(const struct axis *a, int64_t stride) {
+    const int64_t padded = a->extent + a->before + a->after;
+    int64_t grown;
+
+    return __builtin_mul_overflow(padded, uk_max(stride, 1), &grown) ||
+                   __builtin_mul_overflow(grown, GEMM_PANEL_GROWTH * (int64_t)sizeof(float), &grown)
+               ? uk_gemm_refuse(UK_INVALID_SIZE, "x, %lld %s with the pads, is too large to be addressed",
+                                (number)padded, a->image == 'h' ? "rows" : "columns")
+               : UK_OK;
 }
 
 /* ---- strides ---- */
@@ -208,8 +224,10 @@ enum uk_status uk_conv_check(const struct uk_conv2d *s, struct conv_shape *v) {
     const struct axis rows = {'h', 'r', s->h, s->r, s->stride_h, s->dilation_h, s->pad_top, s->pad_bottom},
                       columns = {'w', 's', s->w, s->s, s->stride_w, s->dilation_w, s->pad_left, s->pad_right};
 
-    if ((status = set_outputs(&rows, &v->p)) || (status = set_outputs(&columns, &v->q)) ||
-        (status = check_counts(v)) || (status = set_image("x", s->layout, v->n, v->h, v->w, v->c, &v->x)))
+    if ((status = set_outputs(&rows, &v->p, &v->stride_h, &v->dilation_h)) ||
+        (status = set_outputs(&columns, &v->q, &v->stride_w, &v->dilation_w)) || (status = check_counts(v)) ||
+        (status = set_image("x", s->layout, v->n, v->h, v->w, v->c, &v->x)) ||
+        (status = check_pads(&rows, v->x.row)) || (status = check_pads(&columns, v->x.column)))
         return status;
     v->last_q = v->q;
     return set_image("y", s->layout, v->n, v->p, v->q, v->o, &v->y);
