@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in
 # build folders inside the calling one. Arguments: the source tree, that build folder, and `all` or a suite: `sanitize`,
-# which reads foreign texts, `sanitize_files`, which reads foreign models and objects, or `sanitize_failures`, which makes
-# allocations and steps fail. `all`: the suites `quick` and `change`; from `all` long fuzzing, damaged objects, every
-# allocation, more refusals and every golden text; and instrumented kernels.
+# which reads foreign texts and shapes, `sanitize_files`, which reads foreign models and objects, or `sanitize_failures`,
+# which makes allocations and steps fail. `all`: the suites `quick` and `change`; from `all` long fuzzing, damaged
+# objects, every allocation, more refusals and every golden text; and instrumented kernels.
 # UK_OBJECTS and UK_BITCODE: the folders with that build's kernels.
 set -euo pipefail
 source=$1 outer=$2 which=$3
@@ -42,8 +42,8 @@ if [[ $which != all ]]; then
         -Dc_args="-O0 $flags -fsanitize-ignorelist=$source/tests/builds/not_sanitized.txt"
 else
     tested sanitized_all --suite=quick --suite=change -- "${built[@]}" -Dc_args="$flags"
-    tested sanitized_all random_fuzz_parser random_fuzz_schedule random_fuzz_network amdgpu_library_all fail_alloc_all \
-        golden_all refused_all -- "${built[@]}" -Dc_args="$flags"
+    tested sanitized_all random_fuzz_parser random_fuzz_schedule random_fuzz_network random_fuzz_conv amdgpu_library_all \
+        fail_alloc_all golden_all refused_all -- "${built[@]}" -Dc_args="$flags"
     # Without -fsanitize=function: tests call kernels of all element types through one function type.
     tested sanitized_kernels --suite=quick --suite=change -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
 fi

@@ -4,6 +4,7 @@
  * NCHW, groups, strides, dilations and pads, weights constant or an argument; numbers of threads. Operands
  * end or begin at an inaccessible page. Sizes are numbers in the text.
  */
+#define _GNU_SOURCE /* posix_memalign */
 #include "conv_shape.h"
 #include "test_context.h"
 #include "ukernels.h"
@@ -160,7 +161,7 @@ static void finish(struct compiled *m, struct conv_case *t) {
 
 /* Draws a case that has elements and terms; with about `work` multiply-adds at least. */
 static struct conv_case draw(float (*value)(void), int64_t work) {
-    struct conv_case t = {.at_end = below(2)};
+    struct conv_case t = {.place = below(2) ? AT_END : AT_BEGIN};
 
     do {
         draw_shape(&t.shape);

@@ -30,11 +30,25 @@ static inline void begin_seed(void) {
     print_message("UK_CONV_SEED=%" PRIu64 "\n", seed);
 }
 
+/* Bytes from which a fuzzer draws shapes, one byte a number, before `seed` gives the numbers. */
+static struct {
+    const uint8_t *at;
+    size_t left;
+} input;
+
+/* A number from 0 to n - 1; n is at most 256. */
 static inline int below(int n) {
-    return random_below(&seed, n);
+    if (!input.left)
+        return random_below(&seed, n);
+    input.left--;
+    return *input.at++ % n;
 }
 
-/* ---- operands: n floats that end, or begin, at an inaccessible page ---- */
+/* ---- operands ---- */
+
+/* Between inaccessible pages, which no code crosses; or from the allocator, where an address sanitizer checks
+ * both ends, but not in kernels, which it does not instrument. */
+enum place { AT_BEGIN, AT_END, ALLOCATED };
 
 struct operand {
     struct arena arena;
@@ -42,18 +56,33 @@ struct operand {
     int64_t count;
 };
 
-static inline struct operand operand(int64_t count, bool at_end) {
+static inline struct operand operand(int64_t count, enum place place) {
     struct operand o = {.count = count};
     const size_t bytes = (size_t)count * sizeof(float);
 
+    if (place == ALLOCATED) {
+        void *memory;
+
+        assert_int_equal(posix_memalign(&memory, 64, bytes), 0);
+        o.data = memory;
+        return o;
+    }
     assert_true(arena_make(&o.arena, bytes + 1));
     memset(o.arena.data, 0x5a, o.arena.size);
-    o.data = (float *)(void *)(o.arena.data + (at_end ? o.arena.size - bytes : 0));
+    o.data = (float *)(void *)(o.arena.data + (place == AT_END ? o.arena.size - bytes : 0));
     return o;
 }
 
+static inline void free_operand(struct operand *o) {
+    if (o->arena.data)
+        arena_free(&o->arena);
+    else
+        free(o->data);
+}
+
+/* Values come from `seed` alone. */
 static inline float small_integer(void) {
-    return (float)(below(9) - 4);
+    return (float)(random_below(&seed, 9) - 4);
 }
 
 static inline float fraction(void) {
@@ -71,22 +100,24 @@ struct conv_case {
     struct uk_conv2d shape;
     struct conv_shape v; /* checked */
     struct uk_sgemm_epilogue epilogue;
-    bool has_epilogue, at_end;
+    bool has_epilogue;
+    enum place place;
     struct operand x, f, bias, residual, y;
 };
 
 static inline void describe(const struct conv_case *c) {
     const struct uk_conv2d *s = &c->shape;
 
-    print_message(
-        "%s %s, n %d, h %d, w %d, c %d, o %d, r %d, s %d, strides %d %d, dilations %d %d, pads %d %d "
-        "%d %d, groups %d, x %d %d %d, y %d %d %d, epilogue %d %x\n",
-        s->layout == UK_NHWC ? "NHWC" : "NCHW", s->filter == UK_HWIO ? "HWIO" : "OIHW", (int)s->n, (int)s->h,
-        (int)s->w, (int)s->c, (int)s->o, (int)s->r, (int)s->s, (int)s->stride_h, (int)s->stride_w,
-        (int)s->dilation_h, (int)s->dilation_w, (int)s->pad_top, (int)s->pad_bottom, (int)s->pad_left,
-        (int)s->pad_right, (int)s->groups, (int)s->x.image, (int)s->x.row,
-        (int)(s->layout == UK_NHWC ? s->x.column : s->x.channel), (int)s->y.image, (int)s->y.row,
-        (int)(s->layout == UK_NHWC ? s->y.column : s->y.channel), c->has_epilogue, c->epilogue.flags);
+    print_message("%s %s, n %" PRId64 ", h %" PRId64 ", w %" PRId64 ", c %" PRId64 ", o %" PRId64
+                  ", r %" PRId64 ", s %" PRId64 ", strides %" PRId64 " %" PRId64 ", dilations %" PRId64
+                  " %" PRId64 ", pads %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 ", groups %" PRId64
+                  ", x %" PRId64 " %" PRId64 " %" PRId64 ", y %" PRId64 " %" PRId64 " %" PRId64
+                  ", epilogue %d %x\n",
+                  s->layout == UK_NHWC ? "NHWC" : "NCHW", s->filter == UK_HWIO ? "HWIO" : "OIHW", s->n, s->h,
+                  s->w, s->c, s->o, s->r, s->s, s->stride_h, s->stride_w, s->dilation_h, s->dilation_w,
+                  s->pad_top, s->pad_bottom, s->pad_left, s->pad_right, s->groups, s->x.image, s->x.row,
+                  s->layout == UK_NHWC ? s->x.column : s->x.channel, s->y.image, s->y.row,
+                  s->layout == UK_NHWC ? s->y.column : s->y.channel, c->has_epilogue, c->epilogue.flags);
 }
 
 static inline int64_t image_at(const struct uk_image_strides *s, int64_t n, int64_t h, int64_t w, int64_t c) {
@@ -101,11 +132,11 @@ static inline int64_t span(const struct uk_image_strides *s, int64_t n, int64_t 
 static inline void make_operands(struct conv_case *c, float (*value)(void)) {
     const struct conv_shape *v = &c->v;
 
-    c->x = operand(span(&v->x, v->n, v->h, v->w, v->c), c->at_end);
-    c->f = operand(v->r * v->s * v->gc * v->o, c->at_end);
-    c->bias = operand(v->o, c->at_end);
-    c->y = operand(span(&v->y, v->n, v->p, v->q, v->o), c->at_end);
-    c->residual = operand(c->y.count, c->at_end);
+    c->x = operand(span(&v->x, v->n, v->h, v->w, v->c), c->place);
+    c->f = operand(v->r * v->s * v->gc * v->o, c->place);
+    c->bias = operand(v->o, c->place);
+    c->y = operand(span(&v->y, v->n, v->p, v->q, v->o), c->place);
+    c->residual = operand(c->y.count, c->place);
     fill(&c->x, value);
     fill(&c->f, value);
     fill(&c->bias, value);
@@ -117,11 +148,11 @@ static inline void make_operands(struct conv_case *c, float (*value)(void)) {
 }
 
 static inline void free_operands(struct conv_case *c) {
-    arena_free(&c->x.arena);
-    arena_free(&c->f.arena);
-    arena_free(&c->bias.arena);
-    arena_free(&c->y.arena);
-    arena_free(&c->residual.arena);
+    free_operand(&c->x);
+    free_operand(&c->f);
+    free_operand(&c->bias);
+    free_operand(&c->y);
+    free_operand(&c->residual);
 }
 
 /* ---- drawn shapes ---- */
