@@ -123,16 +123,16 @@ static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) 
            n->upper->value - n->lower->value <= MAX_ITERATIONS;
 }
 
-/* True for a loop of constant length, at least a vector of f32, that stores adjacent elements. */
-static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *n) {
-    enum { SINGLE = 4 };
+enum { SINGLE = 4, AVX512 = 64 }; /* bytes of an f32, and of a vector */
+
+/* True for a loop of constant length, at least `least`, that stores adjacent elements. */
+static bool is_row(const struct uk_codegen *g, const struct uk_node *n, int64_t least) {
     const struct uk_access *to = &n->body->target;
     const int last = n->body->op == UK_N_STORE ? to->tensor->stored_dims - 1 : -1;
     int64_t stride;
 
     if (g->target->arch->is_device || g->target->vectors.bytes <= WORD || last < 0 || n->body->next ||
-        n->lower->op != UK_I_INT || n->upper->op != UK_I_INT ||
-        n->upper->value - n->lower->value < g->target->vectors.bytes / SINGLE)
+        n->lower->op != UK_I_INT || n->upper->op != UK_I_INT || n->upper->value - n->lower->value < least)
         return false;
     for (int d = 0; d < last; d++)
         if (uk_mentions(to->index[d], n->var))
@@ -141,30 +141,49 @@ static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *
            uk_mentions(to->index[last], n->var);
 }
 
-/* True around rows that LLVM unrolls before vectorizing: it would vectorize the outer loop, whose elements
- * are not adjacent; it vectorizes the rows later. */
-static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) {
-    return n->body->op == UK_N_FOR && !n->body->next && is_row_of_vectors(g, n->body);
+static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *n) {
+    return is_row(g, n, g->target->vectors.bytes / SINGLE);
+}
+
+/* True if the row's elements are bytes computed from larger values. */
+static bool narrows(const struct uk_node *n) {
+    return uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS;
 }
 
 /* True for a row of bytes computed from larger values, to be vectorized in whole vectors of bytes. LLVM's
  * default is as many elements as a vector holds of the larger type, with each part narrowed separately. */
 static bool is_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n) {
-    return !g->target->arch->flushes && is_row_of_vectors(g, n) &&
-           uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS &&
+    return !g->target->arch->flushes && is_row_of_vectors(g, n) && narrows(n) &&
            (n->upper->value - n->lower->value) % g->target->vectors.bytes == 0;
+}
+
+/* True for a row of bytes computed from larger values, for AVX-512, of less than a vector of these and other
+ * lengths than those of shorter vectors: one vector under a mask takes less time than its parts. */
+static bool is_part_of_vector(const struct uk_codegen *g, const struct uk_node *n) {
+    enum { LEAST = 3 };
+
+    if (g->target->vectors.bytes != AVX512 || !is_row(g, n, LEAST) || !narrows(n))
+        return false;
+    const int64_t length = n->upper->value - n->lower->value;
+    return length < AVX512 / SINGLE && (length & (length - 1)) != 0;
 }
 
 /* True for a short row of bytes computed from larger values that ends with part of a vector of them, for
  * AVX-512: converting up to 15 elements one by one takes longer than the whole vectors. In long rows, masks
  * for all vectors take longer. */
 static bool is_short_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n) {
-    enum { AVX512 = 64, SINGLE = 4, SHORT = 2 * AVX512 };
+    enum { SHORT = 2 * AVX512 };
 
-    return g->target->vectors.bytes == AVX512 && is_row_of_vectors(g, n) &&
-           uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS &&
+    return g->target->vectors.bytes == AVX512 && is_row_of_vectors(g, n) && narrows(n) &&
            n->upper->value - n->lower->value < SHORT &&
            (n->upper->value - n->lower->value) % (AVX512 / SINGLE) != 0;
+}
+
+/* True around rows that LLVM unrolls before vectorizing: it would vectorize the outer loop, whose elements
+ * are not adjacent; it vectorizes the rows later. */
+static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) {
+    return n->body->op == UK_N_FOR && !n->body->next &&
+           (is_row_of_vectors(g, n->body) || is_part_of_vector(g, n->body));
 }
 
 /* Sets the metadata of a loop. An edge fits into few vectors: masked ones are faster than a scalar remainder.
@@ -175,17 +194,19 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
                     no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[8] = {NULL};
     const bool is_scalar = (g->target->arch->is_device && g->chooses) || is_around_rows(g, n);
-    const bool is_bytes = !is_scalar && is_row_of_bytes(g, n);
+    const bool is_bytes = !is_scalar && is_row_of_bytes(g, n),
+               is_part = !is_scalar && is_part_of_vector(g, n);
     size_t count = 1;
 
-    if (n->loop == UK_LOOP_VECTOR || is_scalar || is_bytes)
+    if (n->loop == UK_LOOP_VECTOR || is_scalar || is_bytes || is_part)
         operand[count++] = pair(g, "llvm.loop.vectorize.enable", is_scalar ? no : yes);
-    if (!is_scalar && ((n->full && g->in_edge) || is_short_row_of_bytes(g, n)))
+    if (!is_scalar && ((n->full && g->in_edge) || is_part || is_short_row_of_bytes(g, n)))
         operand[count++] = pair(g, "llvm.loop.vectorize.predicate.enable", yes);
     if (g->group)
         operand[count++] = pair(g, "llvm.loop.parallel_accesses", g->group);
-    if (is_bytes) {
-        LLVMValueRef width = LLVMConstInt(g->i32, (unsigned long long)g->target->vectors.bytes, false);
+    if (is_bytes || is_part) {
+        const int lanes = is_bytes ? g->target->vectors.bytes : AVX512 / SINGLE;
+        LLVMValueRef width = LLVMConstInt(g->i32, (unsigned long long)lanes, false);
 
         operand[count++] = pair(g, "llvm.loop.vectorize.width", LLVMValueAsMetadata(width));
         operand[count++] = flag(g, "llvm.loop.unroll.disable");
