@@ -162,17 +162,45 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 
 /* ---- stages after a tile ---- */
 
-/* Bytes of output that a row of tiles writes inside the loop at `position`. */
+/* The output's last dimension that only loops of the tile and those outside of a row of tiles index:
+ * dimensions behind it are groups and columns. */
+static int dimension_of_rows(const struct uk_stage *st) {
+    const struct uk_operand *y = &st->operand[0];
+    int rows = -1;
+
+    for (int i = st->tile; i < st->loops; i++)
+        for (int d = rows + 1; d < y->tensor->dims - 1; d++)
+            rows = !y->index[d].general && y->index[d].coefficient[st->loop[i]->id] ? d : rows;
+    return rows;
+}
+
+/* True if the loop selects groups or columns. */
+static bool is_in_row(const struct uk_stage *st, const struct uk_loop *l) {
+    const struct uk_operand *y = &st->operand[0];
+    const int rows = dimension_of_rows(st);
+    bool any = false;
+
+    for (int d = 0; d < y->tensor->dims; d++) {
+        if (y->index[d].general || (d <= rows && y->index[d].coefficient[l->id]))
+            return false;
+        any |= y->index[d].coefficient[l->id] > 0;
+    }
+    return any && rows >= 0 && l->kind == UK_LOOP_SERIAL;
+}
+
+/* Bytes of output that a row of tiles writes inside the loops from `position` on. */
 static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *st, int position) {
     const struct uk_operand *y = &st->operand[0];
     const struct uk_affine *last = &y->index[y->tensor->dims - 1];
-    double width = uk_extent_estimate(s, st, st->loop[position]), rows = 1;
+    double width = uk_size_estimate(s, y->tensor->shape[y->tensor->dims - 1]), rows = 1;
 
     for (int i = 0; i < position; i++) {
         double block = (double)last->coefficient[st->loop[i]->id];
 
         width = block > 0 && block < width ? block : width;
     }
+    for (int d = dimension_of_rows(st) + 1; d < y->tensor->dims - 1; d++)
+        width *= uk_size_estimate(s, y->tensor->shape[d]);
     for (int i = st->tile; i < st->loops; i++)
         rows *= uk_depends(y, st->loop[i]) && !last->coefficient[st->loop[i]->id]
                     ? uk_values_estimate(s, st, st->loop[i])
@@ -215,17 +243,19 @@ static bool is_row_of_pixels(const struct uk_stage *st) {
  */
 static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
-    int columns = st->tile - 1, last = y->tensor->dims - 1;
+    int columns = st->tile, last = y->tensor->dims - 1;
 
     /* a stage without a kernel has no sums to wait for */
     if (!st->match)
         return st->loops && !uk_is_reduced(st, st->loop[0]);
-    if (columns < 1 || last < 1 || s->target->vectors.bytes < 16 || y->tensor->layout ||
-        y->index[last].general || is_variable(s, st) || is_row_of_pixels(st))
+    if (last < 1 || s->target->vectors.bytes < 16 || y->tensor->layout || y->index[last].general ||
+        is_variable(s, st) || is_row_of_pixels(st))
         return st->tile;
-    const struct uk_loop *l = st->loop[columns], *outer = st->loop[columns - 1];
-    if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||
-        y->index[last].coefficient[outer->id] || y->index[last].coefficient[l->id] <= 0)
+    while (columns > 1 && is_in_row(st, st->loop[columns - 1]))
+        columns--;
+    const struct uk_loop *outer = st->loop[columns - 1];
+    if (columns == st->tile || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||
+        y->index[last].coefficient[outer->id])
         return st->tile;
     return bytes_of_row(s, st, columns) <= 2 * (double)s->target->machine.core.l1.size ? columns : st->tile;
 }
