@@ -235,9 +235,10 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     F(10, 9, 18, 19, MANY) F(11, 10, 20, 21, MANY) F(12, 11, 22, 23, MANY)
 /* clang-format on */
 
-/* Computes `rows` rows. If A is row-major, a points before the first row by the k iterations that the first
- * unrolled iteration skips. */
-static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+/* Computes `rows` rows, rounded up to R; columns are of one kind. If A is row-major, a points before the
+ * first row by the k iterations that the first unrolled iteration skips. */
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s,
+                                                        int64_t kind __attribute__((unused)), int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
     const char *last = a + s->a_last, *t __attribute__((unused));
     int64_t unrolled = s->unrolled, o1 = s->a1;
@@ -305,7 +306,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 /* A function for groups of n vectors. */
 #define RUN(n, ...)                                                                                     \
     static int run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
-        group(s, n *R, (const char *)a - s->before, b, c, acc);                                         \
+        group(s, 0, n *R, (const char *)a - s->before, b, c, acc);                                      \
         return 0;                                                                                       \
     }
 GROUPS(RUN)

@@ -311,13 +311,14 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 }
 
 #ifndef UK_RESOLVED
-static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
-                                                        const char *a, const element *b, char *c, int acc) {
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t kind,
+                                                        int64_t rows, const char *a, const element *b,
+                                                        char *c, int acc) {
 #define OF_KIND(M)                        \
     case M:                               \
         group_##M(s, rows, a, b, c, acc); \
         break;
-    switch ((enum kind)s->kind) { KINDS(OF_KIND) }
+    switch ((enum kind)kind) { KINDS(OF_KIND) }
 }
 #elif defined UK_ISA_avx512 && NV > 1
 #include "gemm_small_wide_avx512.h"

@@ -11,7 +11,8 @@
  *
  * and, without UK_RESOLVED,
  *
- *     group(s, rows, a, b, c, acc) computes a group
+ *     group(s, kind, rows, ...)    computes a group at a, b, c, acc: of columns of s->kind, and of `rows`
+ *                                  rows, or up to STEP_OF_ROWS - 1 fewer
  *
  * or, with UK_RESOLVED (calls that are repeated with the same sizes and strides),
  *
@@ -21,17 +22,19 @@
  *                                  sets s and its run, and returns true
  */
 
-/* Rows of the next group: the first `longer` groups have STEP_OF_ROWS more rows than the others. */
-static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, int64_t left) {
-    const int64_t rows = s->rows + ((*longer)-- > 0 ? STEP_OF_ROWS : 0);
+/* Rows of group i, possibly more than are left: the first `longer` groups have STEP_OF_ROWS more. */
+static inline int64_t rows_of_group(const struct uk_small_call *s, uint64_t i) {
+    return s->rows + (i < (uint64_t)s->longer ? STEP_OF_ROWS : 0);
+}
 
-    return rows < left ? rows : left;
+static inline int64_t at_most(int64_t rows, int64_t left) {
+    return STEP_OF_ROWS == 1 || rows < left ? rows : left;
 }
 
 #ifdef UK_RESOLVED
 #ifndef PREPARE_RUNS
 static int run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
-    int64_t longer = s->longer;
+    uint64_t i = 0;
 #if BEGINS_GROUPS
     struct uk_small_call own = *s, *g = &own;
 #else
@@ -39,7 +42,7 @@ static int run_groups(const struct uk_small_call *s, const void *a, const void *
 #endif
 
     for (int64_t left = s->m, rows; left > 0; left -= rows) {
-        rows = next_rows(s, &longer, left);
+        rows = at_most(rows_of_group(s, i++), left);
 #if BEGINS_GROUPS
         begin_group(g, rows);
 #endif
@@ -80,21 +83,24 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
     }
 #endif
     prepare(&s, k, lda, ldb, ldc, m, n);
-    const char *from = (const char *)a - s.before;
+    /* For the compiler the asm statements may change s, but not this copy: if m and n are constants, only the
+     * code of one or two heights of groups is left after inlining. */
+    const struct uk_small_call plan = s;
+    const char *from = (const char *)a - plan.before;
     char *to = (char *)c;
-    int64_t longer = s.longer;
+    uint64_t i = 0;
 
 #pragma GCC unroll 1
     for (int64_t left = m; left > 0;) {
-        const int64_t rows = next_rows(&s, &longer, left);
+        const int64_t group_rows = rows_of_group(&plan, i++), rows = at_most(group_rows, left);
 
 #if BEGINS_GROUPS
         begin_group(&s, rows);
 #endif
-        group(&s, rows, from, b, to, acc != 0);
+        group(&s, plan.kind, group_rows, from, b, to, acc != 0);
         left -= rows;
-        from += rows * (A_COLUMNS ? size : s.lda);
-        to += rows * s.ldc;
+        from += rows * (A_COLUMNS ? size : plan.lda);
+        to += rows * plan.ldc;
     }
 }
 #endif
