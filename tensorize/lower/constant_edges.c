@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant extents of edge tiles: after `if min(56 - 16 * q, 16) == 16`, full tiles, the extent in the else
- * part is the constant 56 % 16. Loops over registers, and kernels with code for each edge, need it as a
- * number. Only for targets without vectors: elsewhere loops of any length are as fast.
+ * Constant extents of tiles, for kernels, which have code for each extent, and for loops over registers.
+ * After `if min(56 - 16 * q, 16) == 16`, full tiles, the extent in the else part is the constant 56 % 16.
+ * After `if min(56 - 16 * q, 16) < 9`, tiles of few columns, it is 56 % 16, and 16 in the else part.
  */
 #include "lower.h"
 
@@ -26,57 +26,91 @@ static bool counts_down(const struct uk_index *e, int64_t step, int64_t *number)
     return vars == 1 && *number > 0;
 }
 
-/* Matches a condition for full tiles; *rest is the extent of the other ones. */
-static bool find_rest(const struct uk_index *condition, int64_t *rest) {
-    const struct uk_index *minimum = condition->a;
-    int64_t full, extent, number;
+/* Values of an extent where a condition holds, and where not. */
+struct edge {
+    int64_t then, other;
+};
 
-    if (condition->op != UK_I_EQ || minimum->op != UK_I_MIN || !uk_index_is_int(condition->b, &full) ||
-        full <= 0)
+/* Matches a condition on the extent of tiles. Extents are at least 1. */
+static bool find_edge(const struct uk_index *condition, struct edge *e) {
+    const struct uk_index *minimum = condition->a;
+    int64_t bound, full, number;
+
+    if ((condition->op != UK_I_EQ && condition->op != UK_I_LT) || minimum->op != UK_I_MIN ||
+        !uk_index_is_int(condition->b, &bound))
         return false;
-    const struct uk_index *other = uk_index_is_int(minimum->b, &extent) ? minimum->a : minimum->b;
-    if (other == minimum->b && !uk_index_is_int(minimum->a, &extent))
+    const struct uk_index *other = uk_index_is_int(minimum->b, &full) ? minimum->a : minimum->b;
+    if ((other == minimum->b && !uk_index_is_int(minimum->a, &full)) || full <= 0 ||
+        !counts_down(other, full, &number))
         return false;
-    if (extent != full || !counts_down(other, full, &number))
-        return false;
-    *rest = number % full;
+    const int64_t rest = number % full;
+    const bool is_full = condition->op == UK_I_EQ;
+
+    *e = is_full ? (struct edge){full, rest} : (struct edge){rest, full};
+    return rest > 0 && (is_full ? bound == full : rest < bound && bound <= full);
+}
+
+static bool replace(struct uk_schedule *s, struct uk_node *n, const struct uk_index *e, int64_t value);
+
+/* A condition on the extent is known: the node becomes the first of the part that runs. */
+static bool decide(struct uk_schedule *s, struct uk_node *n, int64_t value) {
+    struct uk_index *condition =
+        uk_index_op(s->arena, n->condition->op, uk_index_int(s->arena, value), n->condition->b);
+    int64_t holds;
+
+    if (!condition)
+        return uk_out_of_memory(s->context), false;
+    struct uk_node *part = uk_index_is_int(condition, &holds) ? holds ? n->body : n->other : NULL,
+                   *last = part;
+
+    if (!part)
+        return true;
+    while (last->next)
+        last = last->next;
+    last->next = n->next;
+    *n = *part;
     return true;
 }
 
-static void replace(struct uk_node *n, const struct uk_index *e, struct uk_index *rest) {
+/* The extent is a number for kernels. For loops it is one only on targets without vectors: elsewhere loops of
+ * any length are as fast. */
+static bool replace(struct uk_schedule *s, struct uk_node *n, const struct uk_index *e, int64_t value) {
+    const bool in_loops = s->target->vectors.bytes < 16;
+    struct uk_index *number = uk_index_int(s->arena, value);
+
+    if (!number)
+        return uk_out_of_memory(s->context), false;
     for (; n; n = n->next) {
-        if (n->op == UK_N_FOR && uk_index_equal(n->upper, e))
-            n->upper = rest;
+        if (n->op == UK_N_IF && n->condition->a && uk_index_equal(n->condition->a, e) && !decide(s, n, value))
+            return false;
+        if (n->op == UK_N_FOR && in_loops && uk_index_equal(n->upper, e))
+            n->upper = number;
         for (int i = 0; n->op == UK_N_CALL && i < n->intrinsic->declaration->size_count; i++)
             if (uk_index_equal(n->bind[i], e))
-                n->bind[i] = rest;
-        if (n->op == UK_N_FOR || n->op == UK_N_IF || n->op == UK_N_LET) {
-            replace(n->body, e, rest);
-            replace(n->other, e, rest);
-        }
+                n->bind[i] = number;
+        if ((n->op == UK_N_FOR || n->op == UK_N_IF || n->op == UK_N_LET) &&
+            (!replace(s, n->body, e, value) || !replace(s, n->other, e, value)))
+            return false;
     }
+    return true;
 }
 
 static bool name_edges(struct uk_schedule *s, struct uk_node *n) {
     for (; n; n = n->next) {
-        int64_t number;
+        struct edge edge;
 
         if (n->op != UK_N_FOR && n->op != UK_N_IF && n->op != UK_N_LET)
             continue;
         if (!name_edges(s, n->body) || !name_edges(s, n->other))
             return false;
-        if (n->op != UK_N_IF || !n->other || !find_rest(n->condition, &number))
-            continue;
-        struct uk_index *rest = uk_index_int(s->arena, number);
-        if (!rest)
-            return uk_out_of_memory(s->context), false;
-        replace(n->other, n->condition->a, rest);
+        if (n->op == UK_N_IF && find_edge(n->condition, &edge) &&
+            (!replace(s, n->body, n->condition->a, edge.then) ||
+             !replace(s, n->other, n->condition->a, edge.other)))
+            return false;
     }
     return true;
 }
 
 enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body) {
-    if (s->target->interpreted || s->target->vectors.bytes >= 16)
-        return UK_OK;
-    return name_edges(s, body) ? UK_OK : UK_OUT_OF_MEMORY;
+    return s->target->interpreted || name_edges(s, body) ? UK_OK : UK_OUT_OF_MEMORY;
 }
