@@ -280,7 +280,7 @@ static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
 
         if (!v->defined)
             LLVMSetValueName2(value, v->name, strlen(v->name));
-        uk_cg_bind(g, v, value, false);
+        uk_cg_bind(g, v, value, uk_cg_any);
         if (v->is_extent)
             or_into_flag(g, &c.size, compare(g, LLVMIntSLT, value, 0));
     }

@@ -101,7 +101,10 @@ static void bind_arguments(struct uk_codegen *g) {
 
         if (!v->defined)
             LLVMSetValueName2(value, v->name, strlen(v->name));
-        uk_cg_bind(g, v, value, v->defined ? v->value >= 0 : v->is_extent);
+        uk_cg_bind(g, v, value,
+                   v->defined     ? (struct uk_interval){v->value, v->value}
+                   : v->is_extent ? uk_cg_from_zero
+                                  : uk_cg_any);
     }
     for (const struct uk_scalar *s = g->f->scalars; s; s = s->next) {
         struct uk_scalar_binding *given = uk_alloc(&g->arena, sizeof *given);

@@ -105,7 +105,7 @@ LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLV
     struct rows r = {.g = g, .store = n->body};
     LLVMValueRef count = LLVMBuildNSWSub(g->b, upper, lower, "");
 
-    uk_cg_bind(g, n->var, lower, uk_cg_not_negative(g, n->lower));
+    uk_cg_bind(g, n->var, lower, uk_cg_loop_range(g, n));
     r.from = uk_cg_address(g, &n->body->expr->access, false);
     r.to = uk_cg_address(g, &n->body->target, false);
     g->bindings = outside;

@@ -221,7 +221,7 @@ static LLVMValueRef value_of(struct uk_codegen *g, const struct uk_node *n, cons
     struct uk_binding *outside = g->bindings;
     LLVMValueRef v;
 
-    uk_cg_bind(g, n->var, LLVMBuildNSWAdd(g->b, from, uk_cg_int(g, i), ""), true);
+    uk_cg_bind(g, n->var, LLVMBuildNSWAdd(g->b, from, uk_cg_int(g, i), ""), uk_cg_from_zero);
     if (!p) {
         v = uk_cg_expr(g, e);
     } else {
@@ -276,7 +276,7 @@ static void store_bytes(struct uk_codegen *g, const struct uk_node *n, const str
     struct uk_binding *outside = g->bindings;
     LLVMValueRef v = bytes_of(g, n, f, from, count);
 
-    uk_cg_bind(g, n->var, from, true);
+    uk_cg_bind(g, n->var, from, uk_cg_from_zero);
     v = LLVMBuildStore(g->b, count == WORD ? LLVMBuildTrunc(g->b, v, g->i32, "") : v,
                        uk_cg_address(g, &n->body->target, true));
     LLVMSetAlignment(v, 1);
@@ -294,7 +294,7 @@ bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lowe
     for (int64_t i = lower, count; i < upper && !g->status; i += count) {
         count = upper - i >= DOUBLE ? DOUBLE : upper - i >= WORD ? WORD : 1;
         if (count == 1) {
-            uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
+            uk_cg_bind(g, n->var, uk_cg_int(g, i), uk_cg_from_zero);
             uk_cg_store(g, n->body);
         } else {
             store_bytes(g, n, &f, uk_cg_int(g, i), (unsigned)count);

@@ -5,11 +5,16 @@
 
 #include "codegen.h"
 
-/* The value of a variable; not_negative allows unsigned division and remainder. */
+/* Bounds of a value, both inclusive; INT64_MIN and INT64_MAX if none is known. */
+struct uk_interval {
+    int64_t low, high;
+};
+
+/* The value of a variable; a range from 0 on allows unsigned division and remainder. */
 struct uk_binding {
     const struct uk_var *var;
     LLVMValueRef value;
-    bool not_negative;
+    struct uk_interval range;
     bool varies; /* differs between the threads of a block */
     struct uk_binding *next;
 };
@@ -89,13 +94,20 @@ LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
 /* True if all variables of e have a value here. */
 bool uk_cg_is_known(const struct uk_codegen *g, const struct uk_index *e);
-void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative);
+void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, struct uk_interval range);
+/* NULL: the variable has no value here. */
+const struct uk_binding *uk_cg_binding(const struct uk_codegen *g, const struct uk_var *v);
 /* l op r for ADD, SUB and MUL: checked if g->overflow is set, else with "no signed wrap". */
 LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
 /* The address of an access; inside: it is an element of the tensor, rather than only the origin of a tile. */
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
 /* The hint of a call as an integer: the address may be anything. 0 if the call has none. */
 LLVMValueRef uk_cg_hint(struct uk_codegen *g, const struct uk_node *call);
+
+/* range.c: the bounds of e, and of a loop's variable, in all iterations of the loops so far. */
+extern const struct uk_interval uk_cg_any, uk_cg_from_zero;
+struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index *e);
+struct uk_interval uk_cg_loop_range(const struct uk_codegen *g, const struct uk_node *loop);
 
 /* expr.c: f16 and bf16 values are floats, rounded after each operation. */
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);

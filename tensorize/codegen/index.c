@@ -2,18 +2,18 @@
 /* Code for integer expressions and addresses. */
 #include "generator.h"
 
-void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative) {
+void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, struct uk_interval range) {
     struct uk_binding *n = uk_alloc(&g->arena, sizeof *n);
 
     if (!n) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
     }
-    *n = (struct uk_binding){.var = v, .value = value, .not_negative = not_negative, .next = g->bindings};
+    *n = (struct uk_binding){.var = v, .value = value, .range = range, .next = g->bindings};
     g->bindings = n;
 }
 
-static const struct uk_binding *find(const struct uk_codegen *g, const struct uk_var *v) {
+const struct uk_binding *uk_cg_binding(const struct uk_codegen *g, const struct uk_var *v) {
     for (const struct uk_binding *b = g->bindings; b; b = b->next)
         if (b->var == v)
             return b;
@@ -23,36 +23,13 @@ static const struct uk_binding *find(const struct uk_codegen *g, const struct uk
 bool uk_cg_is_known(const struct uk_codegen *g, const struct uk_index *e) {
     if (!e)
         return true;
-    if (e->op == UK_I_VAR && !find(g, e->var))
+    if (e->op == UK_I_VAR && !uk_cg_binding(g, e->var))
         return e->var->definition && uk_cg_is_known(g, e->var->definition);
     return uk_cg_is_known(g, e->a) && uk_cg_is_known(g, e->b) && uk_cg_is_known(g, e->c);
 }
 
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
-    const struct uk_binding *b;
-
-    switch (e->op) {
-    case UK_I_INT:
-        return e->value >= 0;
-    case UK_I_VAR:
-        b = find(g, e->var);
-        return b ? b->not_negative : e->var->definition && uk_cg_not_negative(g, e->var->definition);
-    case UK_I_ADD:
-    case UK_I_MUL:
-    case UK_I_MIN:
-        return uk_cg_not_negative(g, e->a) && uk_cg_not_negative(g, e->b);
-    case UK_I_DIV:
-        return uk_cg_not_negative(g, e->a);
-    case UK_I_MAX:
-        return uk_cg_not_negative(g, e->a) || uk_cg_not_negative(g, e->b);
-    case UK_I_SELECT:
-        return uk_cg_not_negative(g, e->b) && uk_cg_not_negative(g, e->c);
-    case UK_I_NEG:
-    case UK_I_SUB:
-        return false;
-    default:
-        return true; /* remainders, truth values, and elements used as subscripts */
-    }
+    return uk_cg_range(g, e).low >= 0;
 }
 
 static bool is_constant(LLVMValueRef v, int64_t value) {
@@ -108,7 +85,7 @@ static LLVMValueRef divide(struct uk_codegen *g, const struct uk_index *e) {
 }
 
 static LLVMValueRef variable(struct uk_codegen *g, const struct uk_var *v) {
-    const struct uk_binding *b = find(g, v);
+    const struct uk_binding *b = uk_cg_binding(g, v);
 
     if (b)
         return uk_cg_local(g, b->value);
@@ -214,7 +191,7 @@ static const struct uk_place *find_place(struct uk_codegen *g, const struct uk_t
 
 /* True if the value differs between the threads of a block. */
 static bool varies(const struct uk_codegen *g, const struct uk_index *e) {
-    const struct uk_binding *b = e && e->op == UK_I_VAR ? find(g, e->var) : NULL;
+    const struct uk_binding *b = e && e->op == UK_I_VAR ? uk_cg_binding(g, e->var) : NULL;
 
     return b ? b->varies : e && (varies(g, e->a) || varies(g, e->b) || varies(g, e->c));
 }

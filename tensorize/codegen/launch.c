@@ -114,7 +114,7 @@ static void bind_parameters(struct uk_codegen *d, const struct parameters *p) {
 
         LLVMSetValueName2(LLVMGetParam(d->function, i), name, strlen(name));
         if (one->binding) {
-            uk_cg_bind(d, one->binding->var, v, one->binding->not_negative);
+            uk_cg_bind(d, one->binding->var, v, one->binding->range);
         } else if (one->scalar) {
             struct uk_scalar_binding *given = uk_alloc(&d->arena, sizeof *given);
 

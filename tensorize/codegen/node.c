@@ -11,6 +11,7 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
     LLVMBasicBlockRef done = uk_cg_block(g, "done");
     struct uk_binding *outside = g->bindings;
+    const struct uk_interval range = uk_cg_loop_range(g, n);
 
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, lower, upper, ""), body, done);
     LLVMPositionBuilderAtEnd(g->b, body);
@@ -20,7 +21,7 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
     for (int k = 0; k < times; k++) {
         LLVMValueRef at = k ? LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, k * n->step), "") : i;
 
-        uk_cg_bind(g, n->var, at, uk_cg_not_negative(g, n->lower));
+        uk_cg_bind(g, n->var, at, range);
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
     }
@@ -77,7 +78,7 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
         return;
     }
     for (int64_t i = lower; i < upper && !g->status; i += n->step) {
-        uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
     }
@@ -125,7 +126,7 @@ static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVM
             LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int(g, i), ""), here, next);
             LLVMPositionBuilderAtEnd(g->b, here);
         }
-        uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
         if (next) {
@@ -153,6 +154,18 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
         serial_loop(g, n, uk_cg_fused_blocks(g, n, lower, upper), upper);
 }
 
+/* A size with its bounds, if they are known: LLVM then drops the kernel's code for sizes that no call has. It
+ * does not find the bounds itself, since its ranges of loop variables are bounded on one side only. */
+static LLVMValueRef size_argument(struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_interval range = uk_cg_range(g, e);
+    LLVMValueRef v = uk_cg_index(g, e);
+
+    if (LLVMIsAConstantInt(v) || range.low == INT64_MIN || range.high == INT64_MAX || g->overflow)
+        return v;
+    v = uk_cg_intrinsic(g, "llvm.smin", g->i64, (LLVMValueRef[]){v, uk_cg_int(g, range.high)}, 2);
+    return uk_cg_intrinsic(g, "llvm.smax", g->i64, (LLVMValueRef[]){v, uk_cg_int(g, range.low)}, 2);
+}
+
 static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *n,
                                     const struct uk_argument *a) {
     LLVMTypeRef type = uk_llvm_type(g->llvm, a->ctype);
@@ -173,7 +186,7 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     }
     if (a->ctype <= UK_BF16)
         return LLVMConstReal(type, a->size ? 0 : a->real);
-    LLVMValueRef v = a->size ? uk_cg_index(g, n->bind[a->size->number]) : uk_cg_int(g, a->number);
+    LLVMValueRef v = a->size ? size_argument(g, n->bind[a->size->number]) : uk_cg_int(g, a->number);
 
     return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
 }
@@ -315,7 +328,7 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
         condition(g, n);
         break;
     case UK_N_LET:
-        uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_not_negative(g, n->value));
+        uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_range(g, n->value));
         uk_cg_nodes(g, n->body);
         break;
     case UK_N_CALL:

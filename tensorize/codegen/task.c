@@ -50,7 +50,7 @@ static void bind_grid(struct uk_codegen *g, const struct grid *grid, LLVMValueRe
         at = uk_cg_arithmetic(g, UK_I_ADD, at, uk_cg_local(g, grid->lower[i]));
         if (LLVMIsAInstruction(at))
             LLVMSetValueName2(at, n->var->name, strlen(n->var->name));
-        uk_cg_bind(g, n->var, at, uk_cg_not_negative(g, n->lower));
+        uk_cg_bind(g, n->var, at, uk_cg_loop_range(g, n));
     }
 }
 

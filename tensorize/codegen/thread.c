@@ -155,7 +155,7 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         LLVMBuildCondBr(g->b, some, inside, after);
         LLVMPositionBuilderAtEnd(g->b, inside);
     }
-    uk_cg_bind(g, n->var, at, true);
+    uk_cg_bind(g, n->var, at, uk_cg_from_zero);
     if (g->bindings != outside)
         g->bindings->varies = n->loop == UK_LOOP_THREAD;
     uk_cg_nodes(g, n->body);

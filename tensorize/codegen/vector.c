@@ -23,14 +23,14 @@ bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lo
     const struct uk_tensor *from = store->expr->access.tensor, *to = store->target.tensor;
     LLVMTypeRef vector = LLVMVectorType(uk_llvm_type(g->llvm, from->type), (unsigned)(upper - lower));
 
-    uk_cg_bind(g, n->var, uk_cg_int(g, lower), true);
+    uk_cg_bind(g, n->var, uk_cg_int(g, lower), uk_cg_from_zero);
     LLVMValueRef v = LLVMBuildLoad2(g->b, vector, uk_cg_address(g, &store->expr->access, true), "");
     mark(g, v, from, upper - lower);
     if (n->stores)
         mark(g, LLVMBuildStore(g->b, v, uk_cg_address(g, &store->target, true)), to, upper - lower);
     for (int64_t i = lower; i < upper && !n->stores && !g->status; i++) {
         g->bindings = outside;
-        uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), uk_cg_from_zero);
         LLVMValueRef element = LLVMBuildExtractElement(g->b, v, uk_cg_int(g, i - lower), "");
 
         mark(g, LLVMBuildStore(g->b, element, uk_cg_address(g, &store->target, true)), to, 1);

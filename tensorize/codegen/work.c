@@ -173,7 +173,7 @@ static LLVMValueRef bytes_function(struct uk_codegen *g, const char *name,
 
         if (!v->defined)
             LLVMSetValueName2(value, v->name, strlen(v->name));
-        uk_cg_bind(g, v, value, false);
+        uk_cg_bind(g, v, value, uk_cg_any);
         if (v->is_extent)
             bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, LLVMIntSLT, value, zero, ""), "");
     }
