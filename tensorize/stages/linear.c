@@ -282,22 +282,21 @@ static bool same_atoms(const struct uk_term *a, const struct uk_term *b) {
     return true;
 }
 
-static struct uk_poly add_term(struct uk_poly p, const struct uk_term *t) {
-    if (p.terms < 0 || !t->factor)
-        return p;
-    for (int i = 0; i < p.terms; i++)
-        if (same_atoms(&p.term[i], t)) {
-            if (__builtin_add_overflow(p.term[i].factor, t->factor, &p.term[i].factor))
-                p.terms = -1;
-            else if (!p.term[i].factor)
-                p.term[i] = p.term[--p.terms];
-            return p;
+static void add_term(struct uk_poly *p, const struct uk_term *t) {
+    if (p->terms < 0 || !t->factor)
+        return;
+    for (int i = 0; i < p->terms; i++)
+        if (same_atoms(&p->term[i], t)) {
+            if (__builtin_add_overflow(p->term[i].factor, t->factor, &p->term[i].factor))
+                p->terms = -1;
+            else if (!p->term[i].factor)
+                p->term[i] = p->term[--p->terms];
+            return;
         }
-    if (p.terms == UK_MAX_TERMS)
-        p.terms = -1;
+    if (p->terms == UK_MAX_TERMS)
+        p->terms = -1;
     else
-        p.term[p.terms++] = *t;
-    return p;
+        p->term[p->terms++] = *t;
 }
 
 struct uk_poly uk_poly_add(struct uk_poly a, const struct uk_poly *b, int64_t times) {
@@ -308,7 +307,7 @@ struct uk_poly uk_poly_add(struct uk_poly a, const struct uk_poly *b, int64_t ti
 
         if (__builtin_mul_overflow(t.factor, times, &t.factor))
             a.terms = -1;
-        a = add_term(a, &t);
+        add_term(&a, &t);
     }
     return a;
 }
@@ -338,7 +337,7 @@ struct uk_poly uk_poly_multiply(const struct uk_poly *a, const struct uk_poly *b
 
             if (!multiply_term(&a->term[i], &b->term[j], &t))
                 return (struct uk_poly){.terms = -1};
-            p = add_term(p, &t);
+            add_term(&p, &t);
         }
     return p;
 }
@@ -349,8 +348,10 @@ struct uk_poly uk_poly_of(const struct uk_index *e) {
 
     if (!e)
         return (struct uk_poly){.terms = -1};
-    if (uk_index_is_int(e, &t.factor))
-        return add_term(p, &t);
+    if (uk_index_is_int(e, &t.factor)) {
+        add_term(&p, &t);
+        return p;
+    }
     if (e->op == UK_I_VAR && e->var->definition)
         return uk_poly_of(e->var->definition);
     switch (e->op) {
@@ -369,7 +370,8 @@ struct uk_poly uk_poly_of(const struct uk_index *e) {
     default:
         t.atoms = 1;
         t.atom[0] = e;
-        return add_term(p, &t);
+        add_term(&p, &t);
+        return p;
     }
 }
 
@@ -434,6 +436,8 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id) {
     for (int d = 0; d < o->tensor->stored_dims; d++) {
         if (o->index[d].general)
             return (struct uk_poly){.terms = -1};
+        if (!o->index[d].coefficient[loop_id])
+            continue;
         struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
         sum = uk_poly_add(sum, &stride, o->index[d].coefficient[loop_id]);
     }
