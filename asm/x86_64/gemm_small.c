@@ -145,7 +145,9 @@ enum kind { WHOLE };
 /* The FMAs of a row, with an element of A that is either broadcast, a memory operand of the FMA, or spread
  * from four that were loaded at once. */
 #define BROADCAST_FMA(u, i, ...) BROADCAST_ONE A_AT(u, i) ", " REG(T) "\n\t" EACH_SUM(FMA, __VA_ARGS__)
-#ifdef IS_WITHIN
+#if ALL_WITHIN
+#define PLAIN_ROW(u, n, i, x) FMA_WITHIN(u, i, x)
+#elif defined IS_WITHIN
 #define PLAIN_ROW(u, n, i, x)                                                                               \
     ".if " IS_WITHIN(i) "\n\t" FMA_WITHIN(u, i, x) ".else\n\t" BROADCAST_FMA(u, i, x) ".endif\n\t"
 #else

@@ -81,13 +81,10 @@ typedef __mmask8 mask;
 #if NV == 1
 /* IS_WITHIN: true if the element of row i is a memory operand of its FMA. If its address has an index,
  * Intel's cores issue the load and the FMA as separate operations, which saves nothing over a broadcast; the
- * addresses of rows 0, 7, 14 and 21 have none. Always true in kernels of 26 rows, which are for cores that
- * issue both as one operation, and for a column-major A, whose addresses have no index. */
-#if SPREADS || A_COLUMNS
-#define IS_WITHIN(i) "1"
-#else
+ * addresses of rows 0, 7, 14 and 21 have none. ALL_WITHIN: true of all rows in kernels of 26 rows, which are
+ * for cores that issue both as one operation, and for a column-major A, whose addresses have no index. */
+#define ALL_WITHIN (SPREADS || A_COLUMNS)
 #define IS_WITHIN(i) #i " %% 7 == 0"
-#endif
 #define FMA_WITHIN(u, i, x)                                                                                 \
     "vfmadd231" P " " A_AT(u, i) "%{1to" LANES "%}, " REG(B0) ", " REG(x) "\n\t"
 
