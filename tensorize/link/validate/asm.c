@@ -144,10 +144,10 @@ static const struct {
 };
 
 static bool fits(const char *word, const char *begins) {
-    size_t n = strlen(begins);
-    bool whole = begins[n - 1] == '$';
-
-    return !strncmp(word, begins, n - whole) && (!whole || !word[n - 1]);
+    for (; *begins && *begins != '$'; word++, begins++)
+        if (*word != *begins)
+            return false;
+    return !*begins || !*word;
 }
 
 /* True if the mnemonic is one of AVX-512's half-precision instructions: vaddph, vfmadd231sh. */
@@ -175,6 +175,8 @@ static int register_number(const char *word, const char *letters) {
 
 /* The feature that a register needs; NULL: none, or the word is not a register. */
 static const char *of_register(const char *word) {
+    if (!strchr("xyzkt", word[0]))
+        return NULL;
     if (register_number(word, "zmm") >= 0)
         return "avx512f";
     if (register_number(word, "k") >= 0 && register_number(word, "k") < 8)
@@ -214,6 +216,8 @@ static bool is_word(char c) {
 static bool is_switch(const char *word) {
     static const char *const names[] = {".arch", ".arch_extension", ".cpu", ".fpu"};
 
+    if (word[0] != '.')
+        return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(word, names[i]))
             return true;

@@ -83,8 +83,9 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
         s->module = NULL;
     else if (!defines_anything(s->module))
         failed = !!(error = LLVMCreateMessage("it defines no function"));
-    else if (LLVMVerifyModule(s->module, LLVMReturnStatusAction, &error) || b->diagnostics.length)
-        failed = true;
+    else /* llvm-as verified the modules of the library */
+        failed = (!s->built_in && LLVMVerifyModule(s->module, LLVMReturnStatusAction, &error)) ||
+                 b->diagnostics.length;
     enum uk_status status = failed ? unreadable(b, s, data, size, error) : UK_OK;
 
     LLVMDisposeMessage(error);
