@@ -154,13 +154,24 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
         serial_loop(g, n, uk_cg_fused_blocks(g, n, lower, upper), upper);
 }
 
-/* A size with its bounds, if they are known: LLVM then drops the kernel's code for sizes that no call has. It
- * does not find the bounds itself, since its ranges of loop variables are bounded on one side only. */
-static LLVMValueRef size_argument(struct uk_codegen *g, const struct uk_index *e) {
+/* True if the kernel may have code for each value in the range: there are fewer than rows in its tile. Other
+ * sizes keep no bounds, because in a loop over these, such as channels, LLVM then peels the first iteration
+ * and no longer sees that no remainder is left. */
+static bool is_height(const struct uk_node *call, struct uk_interval range) {
+    const struct uk_kernel *row = call->intrinsic->row;
+
+    return row && range.low != INT64_MIN && range.high != INT64_MAX &&
+           (uint64_t)range.high - (uint64_t)range.low < (uint64_t)uk_kernel_mr(row);
+}
+
+/* A size, a height with its bounds: LLVM then drops the kernel's code for heights that no call has. It does
+ * not find the bounds itself, since its ranges of loop variables are bounded on one side only. */
+static LLVMValueRef size_argument(struct uk_codegen *g, const struct uk_node *call,
+                                  const struct uk_index *e) {
     const struct uk_interval range = uk_cg_range(g, e);
     LLVMValueRef v = uk_cg_index(g, e);
 
-    if (LLVMIsAConstantInt(v) || range.low == INT64_MIN || range.high == INT64_MAX || g->overflow)
+    if (LLVMIsAConstantInt(v) || !is_height(call, range) || g->overflow)
         return v;
     v = uk_cg_intrinsic(g, "llvm.smin", g->i64, (LLVMValueRef[]){v, uk_cg_int(g, range.high)}, 2);
     return uk_cg_intrinsic(g, "llvm.smax", g->i64, (LLVMValueRef[]){v, uk_cg_int(g, range.low)}, 2);
@@ -186,7 +197,7 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     }
     if (a->ctype <= UK_BF16)
         return LLVMConstReal(type, a->size ? 0 : a->real);
-    LLVMValueRef v = a->size ? size_argument(g, n->bind[a->size->number]) : uk_cg_int(g, a->number);
+    LLVMValueRef v = a->size ? size_argument(g, n, n->bind[a->size->number]) : uk_cg_int(g, a->number);
 
     return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
 }
