@@ -97,11 +97,32 @@ INLINE bool has_column(const struct known *k, const struct tile *t, int64_t j) {
     return k->inside || (j >= t->columns_begin && j < t->columns_end);
 }
 
-/* The vector of x in the tile's input row i, column j. */
-INLINE vector x_at(const struct known *k, const struct tile *t, int64_t i, int64_t j, int64_t c,
-                   int64_t left) {
-    const element *p = t->x + (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+/* The address of x in the tile's input row i, column j, channel c. */
+INLINE const element *place_of_x(const struct tile *t, int64_t i, int64_t j, int64_t c) {
+    return t->x + (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+}
 
+/*
+ * The addresses of columns. Where strides are variables, compilers would compute those of a block beforehand,
+ * and load each from the stack, which takes as long as loading the elements: the library's kernels add up the
+ * addresses instead. Most programs have constant strides, which are parts of instructions.
+ *
+ * AT_COLUMN(p, ..) sets p to the address of column j, after it was set for columns 0 to j - 1.
+ */
+#ifdef UK_TO_BITCODE
+#define AT_COLUMN(p, j, direct, ld) ((p) = (direct))
+#else
+#define AT_COLUMN(p, j, direct, ld) ((p) = (j) ? moved(p, (ld) * (int64_t)sizeof *(p)) : (direct))
+
+INLINE void *moved(const void *p, int64_t bytes) {
+    uintptr_t at = (uintptr_t)p + (uintptr_t)bytes;
+
+    __asm__("" : "+r"(at));
+    return (void *)at;
+}
+#endif
+
+INLINE vector x_at(const struct known *k, const element *p, int64_t left) {
     return k->is_whole ? load_x(p) : load_x_part(p, left);
 }
 
@@ -115,12 +136,15 @@ INLINE vector weight_at(const struct known *k, const struct tile *t, int64_t r, 
 /* Prefetches, of the tile's input row i, the columns that the next block is the first to read. Of the rows,
  * only those are prefetched that the tile above has not read. */
 INLINE void fetch_row(const struct tile *t, int64_t i, int64_t first, int64_t window, int64_t c) {
-    const int64_t j = STEP * (first + COLUMNS - 1) + window,
-                  at = (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+    if (!t->fetches || i < t->r - STEP || c * (int64_t)sizeof *t->x % LINE)
+        return;
+    const int64_t j = STEP * (first + COLUMNS - 1) + window;
+    const element *p = NULL;
 
-    if (t->fetches && i >= t->r - STEP && c * (int64_t)sizeof *t->x % LINE == 0)
-        UNROLL for (int q = 0; q < STEP * COLUMNS; q++) __builtin_prefetch(
-            (const void *)((uintptr_t)t->x + (uintptr_t)(at + q * t->lds) * sizeof *t->x), 0, 3);
+    UNROLL for (int q = 0; q < STEP * COLUMNS; q++) {
+        AT_COLUMN(p, q, place_of_x(t, i, j + q, c), t->lds);
+        __builtin_prefetch(p, 0, 3);
+    }
 }
 
 /* The window of 3 x 3. */
@@ -134,10 +158,12 @@ INLINE void add_3x3(const struct known *k, const struct tile *t, int64_t first, 
         if (i >= STEP * (k->rows - 1) + 3 || !has_row(k, t, i))
             continue;
         fetch_row(t, i, first, 3, c);
+        const element *p = NULL;
         UNROLL for (int j = 0; j < STEP * (COLUMNS - 1) + 3; j++) {
+            AT_COLUMN(p, j, place_of_x(t, i, STEP * first + j, c), t->lds);
             if (!has_column(k, t, STEP * first + j))
                 continue;
-            const vector x = x_at(k, t, i, STEP * first + j, c, left);
+            const vector x = x_at(k, p, left);
 
             UNROLL for (int h = 0; h < ROWS; h++) UNROLL for (int q = 0; q < COLUMNS; q++) {
                 const int r = i - STEP * h, s = j - STEP * q;
@@ -162,10 +188,14 @@ INLINE void add_rows(const struct known *k, const struct tile *t, int width, int
                 continue;
             if (h == ROWS - 1)
                 fetch_row(t, STEP * h + r, first, width, c);
+            const element *p = NULL;
             UNROLL for (int j = 0; j < STEP * (COLUMNS - 1) + 7; j++) {
-                if (j >= STEP * (COLUMNS - 1) + width || !has_column(k, t, STEP * first + j))
+                if (j >= STEP * (COLUMNS - 1) + width)
                     continue;
-                const vector x = x_at(k, t, STEP * h + r, STEP * first + j, c, left);
+                AT_COLUMN(p, j, place_of_x(t, STEP * h + r, STEP * first + j, c), t->lds);
+                if (!has_column(k, t, STEP * first + j))
+                    continue;
+                const vector x = x_at(k, p, left);
 
                 UNROLL for (int q = 0; q < COLUMNS; q++) {
                     const int s = j - STEP * q;
@@ -194,7 +224,8 @@ INLINE void add_terms(const struct known *k, const struct tile *t, int64_t first
                     const int64_t j = STEP * (first + q) + s;
 
                     if (has_column(k, t, j))
-                        sum->of[h][q] = add_term(x_at(k, t, STEP * h + r, j, c, left), w, sum->of[h][q]);
+                        sum->of[h][q] =
+                            add_term(x_at(k, place_of_x(t, STEP * h + r, j, c), left), w, sum->of[h][q]);
                 }
             }
         }
@@ -213,15 +244,18 @@ INLINE void block(const struct known *k, const struct tile *t, int64_t first, in
         add_rows(k, t, k->window, first, c, left, &sum);
     else
         add_terms(k, t, first, c, left, &sum);
-    UNROLL for (int h = 0; h < ROWS; h++) UNROLL for (int q = 0; q < COLUMNS; q++) {
-        result *y = t->y + h * t->ldyi + (first + q) * t->ldyj + c;
+    UNROLL for (int h = 0; h < ROWS; h++) {
+        result *y = NULL;
 
-        if (h >= k->rows || q >= columns)
-            continue;
-        if (k->is_whole)
-            store_total(y, sum.of[h][q], t->acc != 0);
-        else
-            store_total_part(y, left, sum.of[h][q], t->acc != 0);
+        UNROLL for (int q = 0; q < COLUMNS; q++) {
+            if (h >= k->rows || q >= columns)
+                continue;
+            AT_COLUMN(y, q, t->y + h * t->ldyi + (first + q) * t->ldyj + c, t->ldyj);
+            if (k->is_whole)
+                store_total(y, sum.of[h][q], t->acc != 0);
+            else
+                store_total_part(y, left, sum.of[h][q], t->acc != 0);
+        }
     }
 }
 
