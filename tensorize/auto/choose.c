@@ -198,6 +198,15 @@ static double border_cycles(const struct uk_schedule *s, const struct uk_stage *
     return has_windows(f) ? st->border_cycles + uk_border_cycles(s, st) : 0;
 }
 
+/* The number of terms that a call adds up. */
+static double terms_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    double terms = 1;
+
+    for (int v = 0; v < f->axes; v++)
+        terms *= uk_is_reduced(st, f->axis[v]) ? uk_values_estimate(s, st, f->axis[v]) : 1;
+    return terms;
+}
+
 /* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct uk_kernel_plan *p, struct uk_text *why) {
@@ -216,6 +225,12 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     if (!status && uk_lacks_channels(st, &p->fit)) {
         why->length = 0;
         uk_put(why, "no loop of the stage goes over its channels");
+        return UK_NO_MATCH;
+    }
+    if (!status && i->row && terms_of(s, st, &p->fit) < uk_kernel_least_terms(i->row)) {
+        why->length = 0;
+        uk_put(why, "for windows of fewer than %d terms another kernel is faster",
+               uk_kernel_least_terms(i->row));
         return UK_NO_MATCH;
     }
     if (!status && uk_has_too_many_columns(s, st, &p->fit)) {

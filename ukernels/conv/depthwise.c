@@ -3,9 +3,9 @@
  * The paths of one input and one output channel a group: channels are columns of a tile, and are not added
  * up.
  *
- *     depthwise-tiles   a call of the kernel computes rows of pixels with all terms, and leaves out the
- * border depthwise         a call sums a row of the window, for pixels for which the same columns of it are
- * inside
+ * depthwise-tiles: a call of the kernel computes rows of pixels with all terms, and leaves out the border.
+ *
+ * depthwise: a call sums a row of the window, for pixels for which the same columns of it are inside.
  */
 #include "conv.h"
 #include "kernels.h"
@@ -33,7 +33,8 @@ static const struct uk_kernel *find_kernel(const struct conv_plan *plan, enum uk
         const struct uk_kernel *k = uk_kernel_at(i);
 
         if (k->operation->form != form || k->operation->element != UK_ELEMENT_F32 || k->cores ||
-            k->edges != UK_EDGES_ANY || k->a_over || (is_tile && k->operation->stride != v->stride_h) ||
+            k->edges != UK_EDGES_ANY || k->a_over ||
+            (is_tile && (k->operation->stride != v->stride_h || v->r * v->s < k->least_terms)) ||
             !(type->machine == uk_machine() ? uk_kernel_runs_here(k)
                                             : uk_core_has(&type->machine->core, k->isa)))
             continue;

@@ -87,6 +87,8 @@ struct uk_operation {
 struct uk_kernel;
 #pragma GCC visibility push(default)
 const struct uk_operation *uk_kernel_operation(const struct uk_kernel *kernel);
+/* The least number of terms of a window for which the kernel is meant: for fewer another row is faster. */
+int uk_kernel_least_terms(const struct uk_kernel *kernel);
 #pragma GCC visibility pop
 
 #endif

@@ -48,6 +48,7 @@ struct uk_kernel {
     uk_function *function;
     int mr, nr;
     int kr;                    /* default 1 */
+    int least_terms;           /* of a window: for fewer another row is faster */
     bool any_k;                /* rows of A in place, in groups of kr terms: the last group may be partial */
     enum uk_edges edges;       /* default UK_EDGES_ANY */
     int row_step, column_step; /* default MR, NR */
