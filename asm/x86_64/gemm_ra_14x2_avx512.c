@@ -57,23 +57,24 @@
 #define PREFETCH_INPUTS
 #endif
 #ifdef UK_OP_sgemm_runs
-#define RUN_BEGIN "8:\n\t"
-#define RUN_END                                                                                                 \
+/* The loop over runs, whose number is in `count`. */
+#define RUN_BEGIN(count) "mov %[runs], " count "\n8:\n\t"
+#define RUN_END(count)                                                                                          \
     ADVANCE_ROWS("%[a_on]")                                                                                     \
     "add %[b_on], %[b]\n\t"                                                                                     \
     "add %[next_on], %[next]\n\t"                                                                               \
     "mov %[terms], %[k]\n\t"                                                                                    \
-    "dec %[runs]\n\t"                                                                                           \
+    "dec " count "\n\t"                                                                                         \
     "jnz 8b\n\t"
-#define RUN_OUTPUTS [runs] "+&r"(r.runs), [next] "+&r"(r.next),
-#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [next_on] "m"(r.next_on),
+#define RUN_OUTPUTS [next] "+&r"(r.next),
+#define RUN_INPUTS [runs] "m"(r.runs), [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [next_on] "m"(r.next_on),
 #define PREFETCH_NEXT(n) "prefetcht1 64*" #n "(%[next])\n\t"
 #define ADVANCE_NEXT(iterations) "add $64*" #iterations ", %[next]\n\t"
 #else
 #define PREFETCH_NEXT(n)
 #define ADVANCE_NEXT(iterations)
-#define RUN_BEGIN
-#define RUN_END
+#define RUN_BEGIN(count)
+#define RUN_END(count)
 #define RUN_OUTPUTS
 #define RUN_INPUTS
 #endif
@@ -127,9 +128,9 @@
                      "jle 3f\n\t"                                                                               \
                      FETCH_C(K_ITERATION(0, ) FETCH_ROW, ADVANCE(1))                                            \
                      FETCH_FIRST                                                                                \
-                     RUN_BEGIN                                                                                  \
+                     RUN_BEGIN("%[rows]")                                                                       \
                      UNROLL_2(K_ITERATION(0, ), PREFETCH K_ITERATION(1, ), ADVANCE(-1), FETCH_A ADVANCE(2))     \
-                     RUN_END                                                                                    \
+                     RUN_END("%[rows]")                                                                         \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : MOVING, RUN_OUTPUTS PREFETCH_OUTPUTS [f] "=&r"(f), [rows] "=&r"(rows)                    \
                      : RUN_INPUTS PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc)                   \
@@ -148,7 +149,8 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     int64_t t, skip;
 
     c += up * ldc;
-    __asm__ volatile(EDGE_TILE_WITH(RUN_BEGIN, PREFETCH K_ITERATION(0, "jmp *%[t]\n\t") ADVANCE(1), RUN_END)
+    __asm__ volatile(EDGE_TILE_WITH(RUN_BEGIN("%[skip]"), PREFETCH K_ITERATION(0, "jmp *%[t]\n\t") ADVANCE(1),
+                                    RUN_END("%[skip]"))
                      : MOVING, RUN_OUTPUTS PREFETCH_OUTPUTS [t] "=&r"(t), [skip] "=&r"(skip)
                      : RUN_INPUTS PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "m"(up), EDGE_MASKS
                      : CLOBBERS);

@@ -28,9 +28,20 @@
  * differently from other tiles.
  */
 #include <immintrin.h>
+#include <stddef.h>
 #include "registry/kernel_contract.h"
 #include "../any/runs.h"
 #include "tile_6x2_avx2.h"
+
+/* Offsets in struct runs. */
+#define TERMS "8"
+#define A_ON "16"
+#define B_ON "24"
+#define NEXT_ON "40"
+_Static_assert(offsetof(struct runs, runs) == 0 && offsetof(struct runs, terms) == 8 &&
+                   offsetof(struct runs, a_on) == 16 && offsetof(struct runs, b_on) == 24 &&
+                   offsetof(struct runs, next_on) == 40,
+               "the offsets in the code are those of the fields");
 
 /* clang-format off */
 enum { FROM_END = 96 };
@@ -62,10 +73,11 @@ enum { FROM_END = 96 };
     FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW                                           \
     "movq $0, %[late]\n\t"                                                                                \
     "jmp 8b\n\t"
-/* The loops over runs and over k: index `until` is the end of a run. */
+/* The loops over runs and over k: index `until` is the end of a run. r points to struct runs, since an asm
+ * statement has 30 operands at most in GCC. */
 #define RUNS_LOOP(body)                                                                                   \
     "8:\n\t"                                                                                              \
-    "cmp $1, %[runs]\n\t"                                                                                 \
+    "cmpq $1, (%[r])\n\t"                                                                                 \
     "jne 1f\n\t"                                                                                          \
     FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW                                           \
     ".p2align 4\n"                                                                                        \
@@ -76,11 +88,12 @@ enum { FROM_END = 96 };
     "add $1, %[p]\n\t"                                                                                    \
     "cmp %[until], %[p]\n\t"                                                                              \
     "jl 1b\n\t"                                                                                           \
-    "add %[a_on], %[p]\n\t"                                                                               \
-    "add %[b_on], %[b]\n\t"                                                                               \
-    "add %[next_on], %[next]\n\t"                                                                         \
-    "add %[lds], %[until]\n\t"                                                                            \
-    "dec %[runs]\n\t"                                                                                     \
+    "add " A_ON "(%[r]), %[p]\n\t"                                                                        \
+    "add " A_ON "(%[r]), %[until]\n\t"                                                                    \
+    "add " TERMS "(%[r]), %[until]\n\t"                                                                   \
+    "add " B_ON "(%[r]), %[b]\n\t"                                                                        \
+    "add " NEXT_ON "(%[r]), %[next]\n\t"                                                                  \
+    "decq (%[r])\n\t"                                                                                     \
     "jnz 8b\n\t"
 #define FETCH_ROW                                                                                         \
     "prefetchw (%[f])\n\t"                                                                                \
@@ -91,9 +104,8 @@ enum { FROM_END = 96 };
     , [f] "+&r"(f), [late] "+m"(late), [until] "=&r"(until)                                               \
     : [ld] "r"((int64_t)sizeof(element) * ldc),
 #define RUNS_ROWS                                                                                         \
-    , [f] "+&r"(f), [runs] "+&r"(r.runs), [until] "+&r"(until), [next] "+&r"(r.next)                      \
-    : [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [next_on] "m"(r.next_on), [lds] "m"(lds),                   \
-      [ld] "r"((int64_t)sizeof(element) * ldc),
+    , [f] "+&r"(f), [until] "+&r"(until), [next] "+&r"(r.next)                                            \
+    : [r] "r"(&r), [ld] "r"((int64_t)sizeof(element) * ldc),
 #define NO_ROWS :
 /* Compares the index with its end. */
 #ifdef UK_OP_sgemm_runs

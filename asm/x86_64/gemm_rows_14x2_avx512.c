@@ -83,20 +83,25 @@ typedef const element other_element;
 #define FAR_AWAY
 #endif
 #ifdef UK_OP_sgemm_runs_rab
+/* The loop over runs, whose number is in `count`. */
 #define RUN_BEGIN "8:\n\t"
-#define RUN_END                                                                                                 \
+#define COUNT_RUNS(count) "mov %[runs], " count "\n"
+#define RUN_END(count)                                                                                          \
     ADVANCE_ROWS("%[a_on]")                                                                                     \
     "add %[b_on], %[b]\n\t"                                                                                     \
     "add %[b_on], %[other]\n\t"                                                                                 \
     "mov %[terms], %[k]\n\t"                                                                                    \
-    "decq %[runs]\n\t"                                                                                          \
+    "decq " count "\n\t"                                                                                        \
     "jnz 8b\n\t"
 #define RUN_OUTPUTS , [runs] "+m"(r.runs)
+#define RUN_NUMBER [runs] "m"(r.runs),
 #define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
 #else
 #define RUN_BEGIN
-#define RUN_END
+#define COUNT_RUNS(count)
+#define RUN_END(count)
 #define RUN_OUTPUTS
+#define RUN_NUMBER
 #define RUN_INPUTS
 #endif
 #define K_ITERATION(n) LOAD_B FETCH_FAR NEXT_B(n, "4") ROWS_IN_PLACE(n)
@@ -105,16 +110,17 @@ typedef const element other_element;
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
                      "test %[k], %[k]\n\t"                                                                      \
                      "jle 3f\n\t" RUN_BEGIN                                                                     \
-                     UNROLL_2(K_ITERATION(0), K_ITERATION(1), ADVANCE(-1), ADVANCE(2)) RUN_END                  \
+                     UNROLL_2(K_ITERATION(0), K_ITERATION(1), ADVANCE(-1), ADVANCE(2)) RUN_END("%[runs]")       \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : MOVING, [other] "+&r"(other) RUN_OUTPUTS                                                 \
                      : RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc) FAR_AWAY              \
                      : CLOBBERS)
 #define SOME_ROWS(LOAD)                                                                                         \
-    __asm__ volatile(EDGE_TILE_WITH(RUN_BEGIN, LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1), \
-                                    RUN_END)                                                                    \
-                     : MOVING, [other] "+&r"(other), [t] "=&r"(t), [skip] "=&r"(skip) RUN_OUTPUTS               \
-                     : RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
+    __asm__ volatile(EDGE_TILE_WITH(COUNT_RUNS("%[skip]") RUN_BEGIN,                                            \
+                                    LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1),            \
+                                    RUN_END("%[skip]"))                                                         \
+                     : MOVING, [other] "+&r"(other), [t] "=&r"(t), [skip] "=&r"(skip)                           \
+                     : RUN_NUMBER RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
                        [up] "m"(up), EDGE_MASKS                                                             \
                      : CLOBBERS)
 

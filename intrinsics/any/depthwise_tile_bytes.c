@@ -38,9 +38,9 @@
 #endif
 
 #if defined UK_OP_u8dwt_s2 || defined UK_OP_i8dwt_s2 || defined UK_OP_u8u8dwt_s2 || defined UK_OP_i8u8dwt_s2
-enum { STEP = 2 };
+#define STEP 2
 #else
-enum { STEP = 1 };
+#define STEP 1
 #endif
 
 enum {
