@@ -248,8 +248,8 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
     /* a stage without a kernel has no sums to wait for */
     if (!st->match)
         return st->loops && !uk_is_reduced(st, st->loop[0]);
-    if (last < 1 || s->target->vectors.bytes < 16 || y->tensor->layout || y->index[last].general ||
-        is_variable(s, st) || is_row_of_pixels(st))
+    if (columns < 2 || last < 1 || s->target->vectors.bytes < 16 || y->tensor->layout ||
+        y->index[last].general || is_variable(s, st) || is_row_of_pixels(st))
         return st->tile;
     while (columns > 1 && is_in_row(st, st->loop[columns - 1]))
         columns--;
