@@ -97,9 +97,11 @@ INLINE bool has_column(const struct known *k, const struct tile *t, int64_t j) {
     return k->inside || (j >= t->columns_begin && j < t->columns_end);
 }
 
-/* The address of x in the tile's input row i, column j, channel c. */
+/* The address of x in the tile's input row i, column j, channel c, inside the image or not. */
 INLINE const element *place_of_x(const struct tile *t, int64_t i, int64_t j, int64_t c) {
-    return t->x + (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+    const int64_t at = (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+
+    return (const element *)((uintptr_t)t->x + (uintptr_t)at * sizeof(element));
 }
 
 /*
@@ -111,7 +113,14 @@ INLINE const element *place_of_x(const struct tile *t, int64_t i, int64_t j, int
  */
 #ifdef UK_TO_BITCODE
 #define AT_COLUMN(p, j, direct, ld) ((p) = (direct))
+
+/* As place_of_x, of what exists: LLVM folds sums with pointers into addresses, but not those with integers.
+ */
+INLINE const element *element_of_x(const struct tile *t, int64_t i, int64_t j, int64_t c) {
+    return t->x + (i - t->rows_begin) * t->ldr + (j - t->columns_begin) * t->lds + c;
+}
 #else
+#define element_of_x place_of_x
 #define AT_COLUMN(p, j, direct, ld) ((p) = (j) ? moved(p, (ld) * (int64_t)sizeof *(p)) : (direct))
 
 INLINE void *moved(const void *p, int64_t bytes) {
@@ -160,7 +169,7 @@ INLINE void add_3x3(const struct known *k, const struct tile *t, int64_t first, 
         fetch_row(t, i, first, 3, c);
         const element *p = NULL;
         UNROLL for (int j = 0; j < STEP * (COLUMNS - 1) + 3; j++) {
-            AT_COLUMN(p, j, place_of_x(t, i, STEP * first + j, c), t->lds);
+            AT_COLUMN(p, j, element_of_x(t, i, STEP * first + j, c), t->lds);
             if (!has_column(k, t, STEP * first + j))
                 continue;
             const vector x = x_at(k, p, left);
@@ -192,7 +201,7 @@ INLINE void add_rows(const struct known *k, const struct tile *t, int width, int
             UNROLL for (int j = 0; j < STEP * (COLUMNS - 1) + 7; j++) {
                 if (j >= STEP * (COLUMNS - 1) + width)
                     continue;
-                AT_COLUMN(p, j, place_of_x(t, STEP * h + r, STEP * first + j, c), t->lds);
+                AT_COLUMN(p, j, element_of_x(t, STEP * h + r, STEP * first + j, c), t->lds);
                 if (!has_column(k, t, STEP * first + j))
                     continue;
                 const vector x = x_at(k, p, left);
@@ -225,7 +234,7 @@ INLINE void add_terms(const struct known *k, const struct tile *t, int64_t first
 
                     if (has_column(k, t, j))
                         sum->of[h][q] =
-                            add_term(x_at(k, place_of_x(t, STEP * h + r, j, c), left), w, sum->of[h][q]);
+                            add_term(x_at(k, element_of_x(t, STEP * h + r, j, c), left), w, sum->of[h][q]);
                 }
             }
         }
