@@ -6,42 +6,104 @@
 #include <string.h>
 #include "layers/layers.h"
 
-/* Clip: bounds are attributes in early operator sets, and optional inputs in later ones. */
+static bool is_float(enum uk_type t) {
+    return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
+}
+
+/* Clip: bounds are attributes in early operator sets, and optional inputs in later ones. The operand is the
+ * second argument of min and max, which they return if it is NaN. */
 const char *uk_express_clip(struct uk_graph *g, const struct uk_graph_node *n) {
     const char *low = uk_node_input(n, 1) ? "$1" : uk_attribute_find(n, "min") ? "{min}" : NULL;
     const char *high = uk_node_input(n, 2) ? "$2" : uk_attribute_find(n, "max") ? "{max}" : NULL;
 
     if (low && high)
-        return uk_format(&g->arena, "min(max($0, %s), %s)", low, high);
-    return low    ? uk_format(&g->arena, "max($0, %s)", low)
-           : high ? uk_format(&g->arena, "min($0, %s)", high)
+        return uk_format(&g->arena, "min(%s, max(%s, $0))", high, low);
+    return low    ? uk_format(&g->arena, "max(%s, $0)", low)
+           : high ? uk_format(&g->arena, "min(%s, $0)", high)
                   : "$0";
+}
+
+/* True if the value may have an element that is NaN. */
+static bool may_be_nan(const struct uk_graph_value *v) {
+    const bool is_known = v && v->data && (v->type == UK_F32 || v->type == UK_F64);
+    bool any = v && is_float(v->type) && !is_known;
+
+    for (int64_t i = 0; is_known && !any && i < uk_value_elements(v); i++)
+        any = isnan(uk_constant_real(v, i));
+    return any;
+}
+
+/* Min or Max of any number of operands. NaN spreads: the function returns its second argument if either is
+ * NaN, so that is what the operands so far give; a further operand is tested. Operands that are never NaN
+ * come last: they need no test. */
+static const char *express_extreme(struct uk_graph *g, const struct uk_graph_node *n, const char *function) {
+    const char *text = NULL;
+
+    for (int i = 0; i < 2 * n->inputs; i++) {
+        const int k = i % n->inputs;
+        const bool is_tested = may_be_nan(n->input[k]);
+
+        if (is_tested != (i < n->inputs))
+            continue;
+        text = !text       ? uk_format(&g->arena, "$%c", '0' + k)
+               : is_tested ? uk_format(&g->arena, "select(abs($%1$c) <= inf, %2$s($%1$c, %3$s), inf - inf)",
+                                       '0' + k, function, text)
+                           : uk_format(&g->arena, "%s($%c, %s)", function, '0' + k, text);
+        if (!text)
+            return NULL;
+    }
+    return text;
 }
 
 /* Min, Max, Sum or Mean of any number of operands. */
 const char *uk_express_nary(struct uk_graph *g, const struct uk_graph_node *n) {
-    const bool adds = !strcmp(n->type, "Sum") || !strcmp(n->type, "Mean");
-    char text[6 * 80] = "";
+    char text[3 * 80 + 3] = "";
     size_t used = 0;
 
+    if (!strcmp(n->type, "Min") || !strcmp(n->type, "Max"))
+        return express_extreme(g, n, strcmp(n->type, "Min") ? "max" : "min");
     for (int i = 0; i < n->inputs; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s$%c",
-                                 !i     ? ""
-                                 : adds ? " + "
-                                        : ", ",
-                                 '0' + i);
-    if (!strcmp(n->type, "Mean"))
-        return uk_format(&g->arena, "(%s) / %d", text, n->inputs);
-    return n->inputs == 1 || adds
-               ? uk_strdup(&g->arena, text)
-               : uk_format(&g->arena, "%s(%s)", strcmp(n->type, "Min") ? "max" : "min", text);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s$%c", i ? " + " : "", '0' + i);
+    return strcmp(n->type, "Mean") ? uk_strdup(&g->arena, text)
+                                   : uk_format(&g->arena, "(%s) / %d", text, n->inputs);
+}
+
+/* Leaves the first inputs of a Min or Max to this node; a new one after it adds the others.
+ */
+static enum uk_status split_inputs(struct uk_graph *g, struct uk_graph_node *n, int kept) {
+    struct uk_graph_node *rest = uk_alloc(&g->arena, sizeof *rest);
+    struct uk_graph_value *part = uk_value_new(g, n->name), **output = uk_alloc(&g->arena, sizeof(void *));
+
+    if (!rest || !part || !output)
+        return uk_graph_no_memory(g);
+    *rest = *n;
+    rest->input += kept - 1;
+    rest->inputs -= kept - 1;
+    rest->output[0]->producer = rest;
+    struct uk_graph_value **first = uk_alloc(&g->arena, (size_t)kept * sizeof(void *));
+    if (!first)
+        return uk_graph_no_memory(g);
+    memcpy(first, n->input, (size_t)kept * sizeof(void *));
+    *rest->input = *output = part;
+    part->producer = n;
+    part->uses = 1;
+    n->input = first;
+    n->inputs = kept;
+    n->output = output;
+    n->next = rest;
+    return UK_OK;
 }
 
 enum uk_status uk_infer_nary(struct uk_graph *g, struct uk_graph_node *n) {
+    enum { MOST_EXTREMES = UK_MAX_ACCESSES / 2 }; /* a test for NaN is a second access */
+    enum uk_status s = UK_OK;
+
     if (n->inputs >= UK_MAX_ACCESSES)
         return uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs; at most %d are supported", n->inputs,
                              UK_MAX_ACCESSES - 1);
-    return uk_infer_broadcast(g, n);
+    if (n->inputs > MOST_EXTREMES && (!strcmp(n->type, "Min") || !strcmp(n->type, "Max")))
+        s = split_inputs(g, n, MOST_EXTREMES);
+    return s ? s : uk_infer_broadcast(g, n);
 }
 
 /* ---- Cast ---- */
@@ -88,10 +150,6 @@ enum uk_status uk_infer_where(struct uk_graph *g, struct uk_graph_node *n) {
     if (!s)
         n->output[0]->type = n->input[1]->type;
     return s;
-}
-
-static bool is_float(enum uk_type t) {
-    return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
 }
 
 /* Quotients of integers are truncated. They are computed in f64, which is exact for 32 bits. int64 is

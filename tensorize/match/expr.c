@@ -164,6 +164,14 @@ static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
     return o >= 0 && st->operand[o].pad != UK_PAD_VALUE;
 }
 
+/* True if the operands may be swapped: min and max of floats with a NaN, or of two zeros, are the second one.
+ */
+static bool commutes(const struct uk_expr *e) {
+    return e->op == UK_E_ADD || e->op == UK_E_MUL || e->op == UK_E_EQ || e->op == UK_E_NE ||
+           e->op == UK_E_AND || e->op == UK_E_OR ||
+           (uk_is_function_of_class(e->op, UK_FUNCTION_CHOICE) && !uk_type_is_float(e->type));
+}
+
 static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
     while (e->op == UK_E_PAD && is_left_out(t->st, e))
         e = e->arg[0];
@@ -171,9 +179,6 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
         k = k->arg[0];
         t->has_border[uk_tensor_number(t->k->declaration, k->access.tensor)] = true;
     }
-    bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL ||
-                    uk_is_function_of_class(k->op, UK_FUNCTION_CHOICE) || k->op == UK_E_EQ ||
-                    k->op == UK_E_NE || k->op == UK_E_AND || k->op == UK_E_OR;
 
     if (k->op == UK_E_SCALAR)
         return bind_scalar(t, k->scalar, e);
@@ -200,7 +205,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
     default:
         break;
     }
-    bool swap = commutes && (t->swap >> t->node++ & 1);
+    bool swap = commutes(k) && (t->swap >> t->node++ & 1);
     for (int i = 0; i < 3; i++) {
         const struct uk_expr *x = e->arg[swap && i < 2 ? 1 - i : i];
 

@@ -5,6 +5,7 @@ of the schema that tests need.
     model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1, 3])], outputs=[value("y", [1, 3])])
 """
 
+import ast
 import struct
 
 FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL = 1, 2, 3, 6, 7, 8, 9
@@ -87,3 +88,16 @@ def npy(shape, values, kind=FLOAT):
     head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({''.join(f'{n}, ' for n in shape)}), }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + elements(kind, values)
+
+
+def read_npy(path):
+    """Kind of elements, shape and values of a file that npy() or uk wrote."""
+    with open(path, "rb") as f:
+        data = f.read()
+    length = struct.unpack("<H", data[8:10])[0]
+    head = ast.literal_eval(data[10 : 10 + length].decode())
+    kind = {"<f4": FLOAT, "|u1": UINT8, "|i1": INT8, "<i4": INT32, "<i8": INT64, "|b1": BOOL}[head["descr"]]
+    count = 1
+    for n in head["shape"]:
+        count *= n
+    return kind, head["shape"], struct.unpack(f"<{count}{FORMATS[kind]}", data[10 + length :])
