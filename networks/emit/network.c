@@ -93,7 +93,7 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
         return uk_graph_no_memory(g);
     g->name = copy;
     if ((s = name_functions(n)) || (s = uk_import(g, bytes, length, folder, o ? o : &none)) ||
-        (s = show_all(n)) || (s = uk_rewrite(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)) ||
+        (s = uk_rewrite(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)) ||
         (s = uk_rewrite_normalized(g)))
         return s;
     for (int i = 0; i < g->outputs; i++)

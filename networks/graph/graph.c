@@ -61,6 +61,12 @@ enum uk_status uk_graph_no_memory(struct uk_graph *g) {
     return uk_graph_fail(g, UK_OUT_OF_MEMORY, NULL, "out of memory");
 }
 
+void uk_graph_retry(struct uk_graph *g) {
+    free(g->message);
+    g->message = NULL;
+    g->status = UK_OK;
+}
+
 /* ---- values ---- */
 
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name) {

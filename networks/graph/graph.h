@@ -28,6 +28,7 @@ struct uk_graph_value {
     struct uk_graph_node *producer;
     int uses; /* number of node inputs and network outputs that are this value */
     bool is_input, is_output;
+    bool is_needed; /* an input without a constant, on whose value shapes depend */
     /* Layout, set by plan: dimension order[i] is the i-th in memory, the last one contiguous. A view has no
      * memory of its own: its elements are in `storage`. */
     int order[UK_RANK];
@@ -87,10 +88,12 @@ struct uk_graph {
     int value_count, node_count;
     int inputs, outputs;
     struct uk_graph_value **input, **output;
+    const char *open; /* message: the inputs without a shape, and the options that state it; NULL: none */
     int properties;
     struct uk_property *property;
     int64_t constant_room; /* bytes of constants that may still be allocated */
     int64_t term_room;     /* elements and terms of sums that constant folding may still compute */
+    bool needs_values;     /* shapes depend on inputs with is_needed */
     const struct uk_graph_node *inferred; /* the node whose results are being inferred, for messages */
 };
 
@@ -99,6 +102,20 @@ struct uk_graph {
 enum { UK_MAX_CONSTANT_BYTES = 1 << 30, UK_MAX_FOLDED_TERMS = 1 << 25 };
 /* Elements of a tensor at most, extents of 0 left out, so that products of extents do not overflow. */
 #define UK_MAX_ELEMENTS (INT64_C(1) << 40)
+
+/* ---- list.c ---- */
+
+/* A list in a message: entries are added one by one, and those after the first UK_MAX_LISTED are counted.
+ * Zero-initialize. */
+struct uk_list {
+    struct uk_text text;
+    int count;
+};
+enum { UK_MAX_LISTED = 12 };
+void uk_list_put(struct uk_list *l, const char *separator, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Returns the list, "a, b and 3 more", in the arena, and frees it. NULL: no memory. */
+const char *uk_list_end(struct uk_list *l, struct uk_arena *a);
 
 /* ---- graph.c ---- */
 
@@ -109,6 +126,8 @@ void uk_graph_end(struct uk_graph *g);
 enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_graph_no_memory(struct uk_graph *g);
+/* Forgets the failure. */
+void uk_graph_retry(struct uk_graph *g);
 /* Returns a new value; NULL: no memory. The name is copied. */
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name);
 /* Makes the value a constant of that shape and returns memory for its elements, which the caller fills. NULL:

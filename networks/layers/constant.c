@@ -110,14 +110,11 @@ enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_nod
 enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
     for (int i = 0; i < 3; i++) {
         enum uk_status s = uk_need_input(g, n, i);
-        if (s)
+        if (!s && (uk_value_elements(n->input[i]) != 1 || n->input[i]->type != n->input[0]->type))
+            s = uk_graph_fail(g, UK_REFUSED, n, "its input '%s' is not one number of the type of the others",
+                              n->input[i]->name);
+        if (s || (s = uk_need_constant(g, n, n->input[i])))
             return s;
-        if (!n->input[i]->data || uk_value_elements(n->input[i]) != 1 ||
-            n->input[i]->type != n->input[0]->type)
-            return uk_graph_fail(g, UK_REFUSED, n,
-                                 "a shape depends on its input '%s', which is not constant; if that is an "
-                                 "input of the network, give its value (--constant %s=FILE)",
-                                 n->input[i]->name, n->input[i]->name);
     }
     const enum uk_type type = n->input[0]->type;
     const double start = uk_constant_real(n->input[0], 0), limit = uk_constant_real(n->input[1], 0),

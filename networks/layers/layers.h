@@ -38,10 +38,9 @@ struct uk_operator {
 
 /* ---- table.c ---- */
 
-/* Sets the node's row; refuses attributes that the row lacks. */
-enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n);
 /* Infers shapes and types of all values, and computes constants: by `fold`, unless the operator has a
- * function of its own or is a view. */
+ * function of its own or is a view. All operators that have no row are refused in one message; then all
+ * dimensions that are open; then all inputs on whose values shapes depend. */
 typedef enum uk_status uk_fold(struct uk_graph *g, struct uk_graph_node *n, void *user);
 enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
 
@@ -56,6 +55,8 @@ enum { UK_MAX_NODE_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 /* Refuses the node unless input i exists and has a known shape. */
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
+/* Refuses the node unless the value, on which a shape depends, is constant. */
+enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v);
 /* Sets the type and shape of output i; refuses sizes that overflow. */
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
                              const int64_t *extent);

@@ -43,18 +43,11 @@ static enum uk_status modes_of(struct uk_graph *g, const struct uk_graph_node *n
     return UK_OK;
 }
 
-static enum uk_status not_constant(struct uk_graph *g, const struct uk_graph_node *n,
-                                   const struct uk_graph_value *v) {
-    return uk_graph_fail(g, UK_REFUSED, n,
-                         "a shape depends on its input '%s', which is not constant; if that is an input of "
-                         "the network, give its value (--constant %s=FILE)",
-                         v->name, v->name);
-}
-
 /* Reads where the part of each axis begins and ends. */
 static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n, const int *axis, int count,
                               struct resize *r) {
-    const struct uk_graph_value *v = uk_node_input(n, 1);
+    struct uk_graph_value *v = uk_node_input(n, 1);
+    enum uk_status s;
 
     for (int d = 0; d < UK_RANK; d++) {
         r->start[d] = 0;
@@ -62,8 +55,8 @@ static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n,
     }
     if (!r->crops)
         return UK_OK;
-    if (v && !v->data)
-        return not_constant(g, n, v);
+    if (v && (s = uk_need_constant(g, n, v)))
+        return s;
     if (!v || v->type != UK_F32 || uk_value_elements(v) != 2 * count)
         return uk_graph_fail(g, UK_REFUSED, n,
                              "roi does not have two numbers of f32 for each of %d dimensions", count);
@@ -77,12 +70,16 @@ static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n,
 /* Reads the scales of `count` axes from an input or the attribute. */
 static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *n, int input, const int *axis,
                                 int count, struct resize *r) {
-    const struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
+    struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
     const struct uk_attribute *a = uk_attribute_find(n, "scales");
     const bool listed = a && a->kind == UK_A_FLOATS;
+    enum uk_status s;
 
-    if (v && (!v->data || v->type != UK_F32))
-        return not_constant(g, n, v);
+    if (v && v->type != UK_F32)
+        return uk_graph_fail(g, UK_REFUSED, n, "its scales are of type %s; f32 is required",
+                             uk_type_name(v->type));
+    if (v && (s = uk_need_constant(g, n, v)))
+        return s;
     if (!v && !listed)
         return uk_graph_fail(g, UK_REFUSED, n, "scales are missing");
     if ((v ? uk_value_elements(v) : a->count) != count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers of shape inference. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "layers/layers.h"
 
@@ -89,10 +90,45 @@ enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n) {
     return s ? s : uk_set_output(g, n, 0, n->op->is_boolean ? UK_U8 : n->input[0]->type, rank, extent);
 }
 
+/* Marks the inputs of the network from which the value is computed. False: one of them has more elements than
+ * a list of extents, so that the value depends on data rather than on shapes; or no memory. */
+static bool mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
+    struct uk_graph_value **stack = calloc((size_t)g->value_count + 1, sizeof *stack);
+    bool *is_seen = calloc((size_t)g->value_count + 1, sizeof *is_seen), small = stack && is_seen;
+    int count = 0;
+
+    if (small)
+        stack[count++] = v;
+    while (count && small) {
+        v = stack[--count];
+        v->is_needed = v->is_input;
+        small = !v->is_input || (v->has_shape && uk_value_elements(v) <= UK_MAX_LISTED_INTS);
+        for (int i = 0; v->producer && i < v->producer->inputs; i++) {
+            struct uk_graph_value *in = v->producer->input[i];
+            if (in && !in->data && !is_seen[in->number]) {
+                is_seen[in->number] = true;
+                stack[count++] = in;
+            }
+        }
+    }
+    free(stack);
+    free(is_seen);
+    return small;
+}
+
+enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v) {
+    if (v->data)
+        return UK_OK;
+    g->needs_values = mark_needed(g, v);
+    return uk_graph_fail(g, UK_REFUSED, n,
+                         "a shape depends on its input '%s', which is computed from data at run time",
+                         v->name);
+}
+
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count) {
     const struct uk_attribute *a = attribute ? uk_attribute_find(n, attribute) : NULL;
-    const struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
+    struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
     const char *what = attribute ? attribute : "a list";
 
     *count = -1;
@@ -100,13 +136,11 @@ enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, c
         *count = a->count;
     } else if (v) {
         enum uk_status s = uk_need_input(g, n, input);
-        if (s)
+        if (!s && v->type != UK_I64 && v->type != UK_I32)
+            s = uk_graph_fail(g, UK_REFUSED, n, "its input '%s' is of type %s; i64 or i32 is required",
+                              v->name, uk_type_name(v->type));
+        if (s || (s = uk_need_constant(g, n, v)))
             return s;
-        if (!v->data || (v->type != UK_I64 && v->type != UK_I32))
-            return uk_graph_fail(g, UK_REFUSED, n,
-                                 "a shape depends on its input '%s', which is not constant; if that is an "
-                                 "input of the network, give its value (--constant %s=FILE)",
-                                 v->name, v->name);
         *count =
             uk_value_elements(v) > UK_MAX_LISTED_INTS ? UK_MAX_LISTED_INTS + 1 : (int)uk_value_elements(v);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of operators, and the walk over the nodes that infers shapes and folds constants. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
@@ -69,26 +70,112 @@ static enum uk_status check_attribute(struct uk_graph *g, const struct uk_graph_
                : UK_OK;
 }
 
-enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
-    enum uk_status s = UK_OK;
-    bool is_known = false;
-
-    for (int i = 0; i < ROWS && !n->op; i++)
+/* Returns the operator's row for the node's version; NULL: there is none. *is_known: there is one for another
+ * version. */
+static const struct uk_operator *row_of(const struct uk_graph_node *n, bool *is_known) {
+    *is_known = false;
+    for (int i = 0; i < ROWS; i++)
         if (!strcmp(table[i].name, n->type) && !strcmp(table[i].domain, n->domain)) {
-            is_known = true;
+            *is_known = true;
             if (n->version >= table[i].since)
-                n->op = &table[i];
+                return &table[i];
         }
-    if (!n->op)
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             is_known ? "not supported in operator set %d" : "this operator is not supported",
-                             n->version);
+    return NULL;
+}
+
+/* Sets n->op; checks the node against it. */
+static enum uk_status check_node(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = UK_OK;
+    bool is_known;
+
+    if (!(n->op = row_of(n, &is_known)))
+        return uk_graph_fail(g, UK_REFUSED, n, "this operator is not supported");
     if (n->inputs > UK_MAX_NODE_INPUTS)
         return uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs; at most %d are supported", n->inputs,
                              UK_MAX_NODE_INPUTS);
     for (int i = 0; i < n->attributes && !s; i++)
         s = check_attribute(g, n, &n->attribute[i]);
     return s;
+}
+
+/* ---- what is missing, in one message ---- */
+
+/* An operator without a row. */
+struct missing {
+    struct missing *next;
+    const struct uk_graph_node *first;
+    bool is_known;
+    int count;
+};
+
+static bool is_same(const struct uk_graph_node *a, const struct uk_graph_node *b) {
+    return !strcmp(a->type, b->type) && !strcmp(a->domain, b->domain);
+}
+
+/* "com.microsoft.Gelu (2 nodes, the first is 'gelu_1')" */
+static void list_missing(struct uk_list *l, const struct missing *m) {
+    const struct uk_graph_node *n = m->first;
+    char where[32] = "", count[48] = "node";
+
+    if (m->is_known)
+        snprintf(where, sizeof where, " of operator set %d", n->version);
+    if (m->count > 1)
+        snprintf(count, sizeof count, "%d nodes, the first is", m->count);
+    uk_list_put(l, ", ", "%.60s%s%.60s%s (%s '%.80s')", n->domain, *n->domain ? "." : "", n->type, where,
+                count, n->name);
+}
+
+static enum uk_status refuse_missing(struct uk_graph *g, const struct missing *missing) {
+    struct uk_list list = {.count = 0};
+
+    for (const struct missing *m = missing; m; m = m->next)
+        list_missing(&list, m);
+    const int count = list.count;
+    const char *text = uk_list_end(&list, &g->arena);
+    return text ? uk_graph_fail(g, UK_REFUSED, NULL, "%d operator%s not supported: %s", count,
+                                count == 1 ? " is" : "s are", text)
+                : uk_graph_no_memory(g);
+}
+
+/* Refuses the network if operators of it have no row. It stops at MAX_MISSING operators, since a file may
+ * have a different one in each node. */
+static enum uk_status check_operators(struct uk_graph *g) {
+    enum { MAX_MISSING = 256 };
+    struct missing *missing = NULL, **end = &missing;
+    int found = 0;
+
+    for (const struct uk_graph_node *n = g->nodes; n && found < MAX_MISSING; n = n->next) {
+        bool is_known;
+        struct missing *m = missing;
+        if (row_of(n, &is_known))
+            continue;
+        while (m && !is_same(m->first, n))
+            m = m->next;
+        if (!m) {
+            if (!(m = *end = uk_alloc(&g->arena, sizeof *m)))
+                return uk_graph_no_memory(g);
+            *m = (struct missing){NULL, n, is_known, 0};
+            end = &m->next;
+            found++;
+        }
+        m->count++;
+    }
+    return missing ? refuse_missing(g, missing) : UK_OK;
+}
+
+/* Refuses the network, naming the inputs on whose values shapes depend. */
+static enum uk_status refuse_needed(struct uk_graph *g) {
+    struct uk_list inputs = {.count = 0}, options = {.count = 0};
+
+    for (int i = 0; i < g->inputs; i++)
+        if (g->input[i]->is_needed) {
+            uk_list_put(&inputs, ", ", "'%s'", g->input[i]->name);
+            uk_list_put(&options, " ", "--constant %s=FILE", g->input[i]->name);
+        }
+    const char *which = uk_list_end(&inputs, &g->arena), *how = uk_list_end(&options, &g->arena);
+    return which && how ? uk_graph_fail(g, UK_REFUSED, NULL,
+                                        "shapes depend on the values of inputs: %s; give %s", which, how)
+                        : uk_graph_no_memory(g);
 }
 
 /* Refuses operands of different types, unless the operator allows them: the language does not combine them.
@@ -119,7 +206,7 @@ static bool is_constant(const struct uk_graph_node *n) {
 }
 
 static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold *fold, void *user) {
-    enum uk_status s = uk_operator_find(g, n);
+    enum uk_status s = check_node(g, n);
 
     if (!s)
         s = check_types(g, n);
@@ -145,13 +232,32 @@ static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold
     return s;
 }
 
-enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
-    enum uk_status s = UK_OK;
+static bool lacks_shape(const struct uk_graph_node *n) {
+    for (int i = 0; i < n->inputs; i++)
+        if (n->input[i] && !n->input[i]->has_shape)
+            return true;
+    return false;
+}
 
+/* Goes on after a node whose result's shape depends on inputs' values, without the nodes that read it, in
+ * order to name all such inputs at once. */
+enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
+    enum uk_status s = check_operators(g);
+
+    if (!s && g->open)
+        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s", g->open);
     for (struct uk_graph_node *n = g->nodes; n && !s; n = n->next) {
+        if (g->needs_values && lacks_shape(n))
+            continue;
+        const bool needed = g->needs_values;
+        g->needs_values = false;
         g->inferred = n;
-        s = infer(g, n, fold, user);
+        if ((s = infer(g, n, fold, user)) && g->needs_values) {
+            uk_graph_retry(g);
+            s = UK_OK;
+        }
+        g->needs_values |= needed;
     }
     g->inferred = NULL;
-    return s;
+    return !s && g->needs_values ? refuse_needed(g) : s;
 }

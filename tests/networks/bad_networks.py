@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import small_networks
-from onnx_writer import INT64, STRING, external, model, node, npy, number, tensor, text, value, varint
+from onnx_writer import FLOAT, INT64, STRING, external, model, node, npy, number, tensor, text, value, varint
 
 uk = sys.argv[1]
 X, Y = [value("x", [2, 3])], [value("y", [2, 3])]
@@ -39,24 +39,38 @@ def weight(**entries):
     return model([node("Add", ["x", "w"], ["y"])], X, Y, [external("w", [2, 3], **entries)])
 
 
+ANY_RANK = text(1, "u") + text(2, text(1, number(1, FLOAT)))
 floats = [1.0] * 6
 # Name: contents of the file, and a pattern for the message, which always contains the file's name.
 NETWORKS = {
     "empty": (b"", "empty"), "words": (b"A network.\n" * 20, "not an ONNX model"), "no_graph": (number(1, 8), "not an ONNX model"),
     "nested": (nested(20000), "nested"), "nested_33": (nested(33), "nested|supported"),
-    "operator": (one("Bogus"), "Bogus bogus_y.*this operator is not supported"), "domain": (model([node("Relu", ["x"], ["y"], domain="com.example")], X, Y), "Relu relu_y"),
+    "operator": (one("Bogus"), r"error: 1 operator is not supported: Bogus \(node 'bogus_y'\)$"),
+    "operators": (model([node("Sin", ["x"], ["b"], domain="com.x"), node("Bogus", ["b"], ["a"]), node("Relu", ["a"], ["c"]), node("Bogus", ["c"], ["d"]),
+                         node("Gelu", ["d"], ["y"])], [value("x", ["n", 3])], Y),
+                  r"error: 3 operators are not supported: com\.x\.Sin \(node 'sin_b'\), Bogus \(2 nodes, the first is 'bogus_a'\), Gelu of operator set 17 \(node 'gelu_y'\)$"),
+    "many_operators": (model([node(f"B{i}", ["x"], [f"y{i}"]) for i in range(15)], X, [value(f"y{i}", [2, 3]) for i in range(15)]),
+                       r"error: 15 operators are not supported: B0 .*, B11 \(node 'b11_y11'\) and 3 more$"),
+    "domain": (model([node("Relu", ["x"], ["y"], domain="com.example")], X, Y), r"com\.example\.Relu \(node 'relu_y'\)$"),
     "attribute": (one("Relu", alpha=1.0), "Relu relu_y.*attribute 'alpha'"), "old": (one("Relu", opset=0), "operator set 0"),
     "new": (one("Relu", opset=29), "operator set 29"), "no_opset": (number(1, 8) + text(7, b""), "computes nothing"),
     "type": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], STRING)], [value("y", [2, 3], STRING)]), "input 'x': string"),
     "complex": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], 14)], Y), "input 'x': complex64"),
-    "open": (small_networks.open_batch(), "input 'x': dimension 0, batch.*--shape x=.*--size batch="),
+    "open": (small_networks.open_batch(), r"error: inputs have open dimensions: 'x' \[batch, 6\]; give --size batch=\.\.\.$"),
+    "all_open": (model([node("Relu", ["x"], ["y"])], [value("x", ["batch", 3, "", -1]), value("m", ["batch", "past + 1"]), ANY_RANK, *[value(f"p{i}", ["batch", f"d{i}"]) for i in range(20)]], Y),
+                 r"error: inputs have open dimensions: 'x' \[batch, 3, \?, \?\], 'm' \[batch, past \+ 1\], 'u' \(any rank\), 'p0' \[batch, d0\], .*'p8' \[batch, d8\] and 11 more; "
+                 r"give --shape x=\?,3,\?,\? --size batch=\.\.\. --size 'past \+ 1=\.\.\.' --shape u=\?,\?,\.\.\. --size d0=.* --size d7=\.\.\. and 12 more$"),
+    "needed": (model([node("Reshape", ["x", "s"], ["r"]), node("Concat", ["h", "w"], ["hw"], axis=0), node("Reshape", ["x", "hw"], ["q"]), node("Relu", ["r"], ["r2"]),
+                      node("Add", ["r2", "q"], ["y"])], [*X, value("s", [2], INT64), value("h", [1], INT64), value("w", [1], INT64)], Y),
+               "error: shapes depend on the values of inputs: 's', 'h', 'w'; give --constant s=FILE --constant h=FILE --constant w=FILE$"),
+    "from_data": (model([node("Cast", ["x"], ["s"], to=INT64), node("Reshape", ["x", "s"], ["y"])], [value("x", [20])], Y), "Reshape reshape_y: .*'s'.*data"),
     "cycle": (model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"])], X, [value("b", [2, 3])]), "add_a.*'b' is neither"),
     "missing": (one("Add", ["x", "nowhere"]), "add_y.*nowhere"), "twice": (model([node("Relu", ["x"], ["y"])] * 2, X, Y), "'y' is defined twice"),
     "no_result": (model([node("Relu", ["x"], ["z"])], X, Y), "output 'y'"), "no_operand": (one("Relu", [""]), "relu_y"),
     "add": (one("Add", ["x", "w"], [tensor("w", [4], [1.0] * 4)]), "add_y"), "matmul": (one("MatMul", ["x", "w"], [tensor("w", [4, 3], [1.0] * 12)]), "matmul_y"),
     "conv": (one("Conv", ["x", "w"], [tensor("w", [1, 5, 1, 1], [1.0] * 5)], [value("x", [1, 3, 4, 4])], kernel_shape=[1, 1]), "conv_y.*filter"),
     "reshape": (one("Reshape", ["x", "s"], [tensor("s", [2], [4, 4], INT64)]), "reshape_y"), "transpose": (one("Transpose", perm=[0, 0]), "transpose_y"),
-    "huge": (one("Relu", shapes=[value("x", [1 << 40, 1 << 40])]), "x.*too large for 64 bits"), "negative": (one("Relu", shapes=[value("x", [-5, 3])]), "input 'x'"),
+    "huge": (one("Relu", shapes=[value("x", [1 << 40, 1 << 40])]), "x.*too large for 64 bits"), "negative": (one("Relu", shapes=[value("x", [-5, 3])]), r"'x' \[\?, 3\]"),
     "nine": (one("Relu", shapes=[value("x", [1] * 9)]), "input 'x'.*dimensions"),
     "short_data": (one("Add", ["x", "w"], [tensor("w", [2, 3], floats)[:-24] + b""]), "not an ONNX model"),
     "wrong_data": (one("Add", ["x", "w"], [tensor("w", [2, 4], floats)]), "w.*24 bytes"),

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks options, and reads the model's initializers and inputs, with shapes of the file and of the options.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "import/importing.h"
+
+/* ---- options ---- */
+
+static enum uk_status check_tensors(struct uk_graph *g, const struct uk_network_tensor *t, int count,
+                                    const char *what) {
+    if (count < 0 || (count && !t))
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%d %ss are given, or their array is NULL", count,
+                             what);
+    for (int i = 0; i < count; i++) {
+        if (!t[i].name || t[i].rank < 0 || t[i].rank > UK_RANK)
+            return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s %d has no name, or %d dimensions", what, i,
+                                 t[i].rank);
+        for (int d = 0; d < t[i].rank; d++)
+            if (t[i].shape[d] < 0)
+                return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                                     "the %s given for '%s' has dimension %d = %lld; give 0 or more", what,
+                                     t[i].name, d, (long long)t[i].shape[d]);
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_import_check_options(struct uk_graph *g, const struct uk_network_options *o) {
+    enum uk_status s = check_tensors(g, o->shapes, o->shape_count, "shape");
+
+    if (!s)
+        s = check_tensors(g, o->constants, o->constant_count, "constant");
+    if (!s && (o->size_count < 0 || (o->size_count && (!o->size_names || !o->size_values)) ||
+               (o->constant_count && !o->constant_data)))
+        s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                          "sizes or constants are given, but their names, values or data are NULL");
+    for (int i = 0; i < o->size_count && !s; i++)
+        if (!o->size_names[i] || o->size_values[i] < 0)
+            s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "size %d has no name, or is %lld", i,
+                              (long long)o->size_values[i]);
+    for (int i = 0; i < o->constant_count && !s; i++)
+        if (!o->constant_data[i])
+            s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the constant given for '%s' is NULL",
+                              o->constants[i].name);
+    return s;
+}
+
+/* ---- inputs ---- */
+
+static const struct uk_network_tensor *find_given_shape(const struct uk_network_tensor *of, int count,
+                                                        const char *name) {
+    for (int i = 0; i < count; i++)
+        if (!strcmp(of[i].name, name))
+            return &of[i];
+    return NULL;
+}
+
+static bool size_given(const struct uk_network_options *o, const char *name, int64_t *value) {
+    for (int i = 0; i < o->size_count; i++)
+        if (!strcmp(o->size_names[i], name)) {
+            *value = o->size_values[i];
+            return true;
+        }
+    return false;
+}
+
+/* The name of an open dimension; "": it has none. */
+static const char *name_of(const Onnx__TensorShapeProto__Dimension *d) {
+    return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? uk_or_empty(d->dim_param)
+                                                                                 : "";
+}
+
+static bool is_stated(const Onnx__TensorShapeProto__Dimension *d) {
+    return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0;
+}
+
+/* Sets the extent to -1 if neither the file nor the options state it. */
+static enum uk_status input_extent(struct uk_importing *im, struct uk_graph_value *v, int i,
+                                   const Onnx__TensorShapeProto__Dimension *d,
+                                   const struct uk_network_tensor *shape) {
+    int64_t *extent = &v->extent[i];
+
+    *extent = shape ? shape->shape[i] : is_stated(d) ? d->dim_value : -1;
+    if (shape && is_stated(d) && shape->shape[i] != d->dim_value)
+        return uk_graph_fail(
+            im->g, UK_REFUSED, NULL,
+            "input '%s': dimension %d is %lld in the file, but %lld in the shape given for it", v->name, i,
+            (long long)d->dim_value, (long long)shape->shape[i]);
+    if (*extent < 0 && *name_of(d))
+        size_given(im->options, name_of(d), extent);
+    return UK_OK;
+}
+
+/* Sets the input's shape, unless dimensions of it stay open. */
+static enum uk_status input_shape(struct uk_importing *im, struct uk_graph_value *v,
+                                  const Onnx__TypeProto__Tensor *t, const struct uk_network_tensor *shape) {
+    enum uk_status s = UK_OK;
+
+    v->rank = t->shape ? (int)t->shape->n_dim : shape ? shape->rank : 0;
+    if (v->rank > UK_RANK || (t->shape && t->shape->n_dim > UK_RANK))
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' has more than %d dimensions", v->name,
+                             UK_RANK);
+    if (shape && shape->rank != v->rank)
+        return uk_graph_fail(im->g, UK_REFUSED, NULL,
+                             "input '%s' has %d dimensions, but the shape given for it has %d", v->name,
+                             v->rank, shape->rank);
+    v->has_shape = t->shape || shape;
+    for (int i = 0; i < v->rank && !s; i++) {
+        if (t->shape)
+            s = input_extent(im, v, i, t->shape->dim[i], shape);
+        else
+            v->extent[i] = shape->shape[i];
+        v->has_shape &= v->extent[i] >= 0;
+    }
+    if (!s && v->has_shape && uk_value_elements(v) < 0)
+        s = uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': its shape is too large for 64 bits", v->name);
+    return s;
+}
+
+static enum uk_status constant_input(struct uk_importing *im, struct uk_graph_value *v,
+                                     const struct uk_network_tensor *t, const void *data) {
+    if (t->type != v->type)
+        return uk_graph_fail(im->g, UK_REFUSED, NULL,
+                             "input '%s' has type %s, but the constant given for it has type %s", v->name,
+                             uk_type_name(v->type), uk_type_name(t->type));
+    const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
+    uk_allow_constant(im->g, (int64_t)bytes);
+    void *copy = uk_value_constant(im->g, v, v->type, t->rank, t->shape);
+
+    if (!copy)
+        return uk_graph_no_memory(im->g);
+    if (bytes)
+        memcpy(copy, data, bytes);
+    return UK_OK;
+}
+
+static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto *info) {
+    const struct uk_network_options *o = im->options;
+    struct uk_graph_value *v = uk_names_find(&im->names, uk_or_empty(info->name));
+
+    if (v && v->data) /* the initializer makes it a constant */
+        return UK_OK;
+    if (!(v = uk_import_define(im, uk_or_empty(info->name), NULL)))
+        return im->g->status;
+    if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' is not a tensor", v->name);
+    const Onnx__TypeProto__Tensor *t = info->type->tensor_type;
+    v->type = uk_import_type(t->elem_type, &v->is_boolean);
+    if (v->type == UK_TYPES)
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': %s is not supported", v->name,
+                             uk_import_type_name(t->elem_type));
+    const struct uk_network_tensor *constant = find_given_shape(o->constants, o->constant_count, v->name);
+    enum uk_status s =
+        input_shape(im, v, t, constant ? constant : find_given_shape(o->shapes, o->shape_count, v->name));
+    if (s || constant)
+        return s ? s : constant_input(im, v, constant, o->constant_data[constant - o->constants]);
+    v->is_input = true;
+    im->g->input[im->g->inputs++] = v;
+    return UK_OK;
+}
+
+/* ---- open dimensions ---- */
+
+/* What is open, and the options that close it, as lists in a message. */
+struct open {
+    struct uk_list inputs, options;
+    struct uk_names named; /* dimensions that have an option --size in the list */
+};
+
+/* The quotation mark around an option's value, in case that a shell splits or expands the name. */
+static const char *quote(const char *name) {
+    return strpbrk(name, " \t$&|;<>()*[]{}~`#!\"\\") ? "'" : "";
+}
+
+/* Lists --size for a dimension, once for each name. False: no memory. */
+static bool list_size(struct uk_importing *im, struct open *o, const char *name) {
+    struct uk_graph_value *v;
+
+    if (uk_names_find(&o->named, name))
+        return true;
+    if (!(v = uk_alloc(&im->g->arena, sizeof *v)))
+        return false;
+    v->name = name;
+    uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(name), name);
+    return uk_names_add(&o->named, v);
+}
+
+/* Lists an input with open dimensions. Those without a name are closed by the input's --shape, which then
+ * states all of its dimensions. */
+static bool list_input(struct uk_importing *im, struct open *o, const struct uk_graph_value *v,
+                       const Onnx__TensorShapeProto *shape) {
+    struct uk_text shown = {0}, numbers = {0};
+    bool needs_shape = !shape, all_listed = true;
+
+    for (int i = 0; shape && i < v->rank; i++) {
+        const char *name = name_of(shape->dim[i]), *between = i ? ", " : "";
+        needs_shape |= v->extent[i] < 0 && !*name;
+        if (is_stated(shape->dim[i])) {
+            uk_put(&shown, "%s%" PRId64, between, shape->dim[i]->dim_value);
+            uk_put(&numbers, "%s%" PRId64, i ? "," : "", shape->dim[i]->dim_value);
+        } else {
+            uk_put(&shown, "%s%s", between, *name ? name : "?");
+            uk_put(&numbers, "%s?", i ? "," : "");
+        }
+    }
+    uk_list_put(&o->inputs, ", ", shape ? "'%s' [%s]" : "'%s' (any rank)", v->name,
+                shown.text ? shown.text : "");
+    if (needs_shape)
+        uk_list_put(&o->options, " ", "--shape %1$s%2$s=%3$s%1$s", quote(v->name), v->name,
+                    numbers.text ? numbers.text : "?,?,...");
+    for (int i = 0; !needs_shape && i < v->rank; i++)
+        if (v->extent[i] < 0)
+            all_listed &= list_size(im, o, name_of(shape->dim[i]));
+    free(shown.text);
+    free(numbers.text);
+    return all_listed && !shown.failed && !numbers.failed;
+}
+
+/* Sets g->open if dimensions of inputs are. */
+static enum uk_status find_open(struct uk_importing *im, const Onnx__GraphProto *graph) {
+    struct open o = {.inputs.count = 0};
+    struct uk_graph *g = im->g;
+    bool done = true;
+
+    for (size_t i = 0; i < graph->n_input && done; i++) {
+        const struct uk_graph_value *v = uk_names_find(&im->names, uk_or_empty(graph->input[i]->name));
+        if (v && !v->has_shape)
+            done = list_input(im, &o, v, graph->input[i]->type->tensor_type->shape);
+    }
+    const char *inputs = uk_list_end(&o.inputs, &g->arena), *options = uk_list_end(&o.options, &g->arena);
+    if (done && o.inputs.count && inputs && options)
+        g->open = uk_format(&g->arena, "inputs have open dimensions: %s; give %s", inputs, options);
+    uk_names_free(&o.named);
+    return done && inputs && options && (g->open || !o.inputs.count) ? UK_OK : uk_graph_no_memory(g);
+}
+
+enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto *graph) {
+    struct uk_graph *g = im->g;
+    enum uk_status s = UK_OK;
+
+    g->input = uk_alloc(&g->arena, (graph->n_input + 1) * sizeof *g->input);
+    if (!g->input)
+        return uk_graph_no_memory(g);
+    if (graph->n_sparse_initializer)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "sparse initializers are not supported");
+    for (size_t i = 0; i < graph->n_initializer && !s; i++) {
+        struct uk_graph_value *v = uk_import_define(im, uk_or_empty(graph->initializer[i]->name), NULL);
+        s = v ? uk_import_tensor(g, graph->initializer[i], im->folder, v) : g->status;
+    }
+    for (size_t i = 0; i < graph->n_input && !s; i++)
+        s = input(im, graph->input[i]);
+    for (int i = 0; i < im->options->shape_count && !s; i++)
+        if (!uk_names_find(&im->names, im->options->shapes[i].name))
+            s = uk_graph_fail(g, UK_REFUSED, NULL, "a shape is given for '%s', but no input has this name",
+                              im->options->shapes[i].name);
+    for (int i = 0; i < im->options->constant_count && !s; i++)
+        if (!uk_names_find(&im->names, im->options->constants[i].name))
+            s = uk_graph_fail(g, UK_REFUSED, NULL, "a constant is given for '%s', but no input has this name",
+                              im->options->constants[i].name);
+    return s ? s : find_open(im, graph);
+}
