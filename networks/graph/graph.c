@@ -188,6 +188,52 @@ struct uk_graph_value *uk_node_input(const struct uk_graph_node *n, int i) {
     return i < n->inputs ? n->input[i] : NULL;
 }
 
+struct uk_graph_node *uk_graph_node_new(struct uk_graph *g, const char *type, const char *name, int inputs,
+                                        int outputs) {
+    struct uk_graph_node *n = uk_alloc(&g->arena, sizeof *n);
+
+    if (!n || !(n->input = uk_alloc(&g->arena, ((size_t)inputs + 1) * sizeof *n->input)) ||
+        !(n->output = uk_alloc(&g->arena, ((size_t)outputs + 1) * sizeof *n->output)))
+        return NULL;
+    n->number = g->node_count++;
+    n->type = type;
+    n->domain = "";
+    n->name = name;
+    n->version = UK_NODE_VERSION;
+    n->inputs = inputs;
+    n->outputs = outputs;
+    return n;
+}
+
+struct uk_graph_node *uk_identity_new(struct uk_graph *g, const char *name, struct uk_graph_value *from,
+                                      struct uk_graph_value *to) {
+    struct uk_graph_node *n = uk_graph_node_new(g, "Identity", name, 1, 1);
+
+    if (!n)
+        return NULL;
+    n->input[0] = from;
+    from->uses++;
+    n->output[0] = to;
+    to->producer = n;
+    return n;
+}
+
+void uk_subgraph_release(struct uk_subgraph *sub) {
+    for (struct uk_graph_node *n = sub->nodes; n; n = n->next)
+        uk_node_release(n);
+    for (int i = 0; i < sub->outputs; i++)
+        sub->output[i]->uses--;
+}
+
+void uk_node_release(struct uk_graph_node *n) {
+    for (int i = 0; i < n->inputs; i++)
+        if (n->input[i])
+            n->input[i]->uses--;
+    for (int i = 0; i < n->attributes; i++)
+        if (n->attribute[i].kind == UK_A_GRAPH)
+            uk_subgraph_release(n->attribute[i].graph);
+}
+
 int64_t uk_constant_int(const struct uk_graph_value *v, int64_t i) {
     switch (v->type) {
     case UK_I64:

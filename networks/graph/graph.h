@@ -42,7 +42,25 @@ struct uk_graph_value {
     int first, last;
 };
 
-enum uk_attribute_kind { UK_A_INT, UK_A_FLOAT, UK_A_STRING, UK_A_TENSOR, UK_A_INTS, UK_A_FLOATS, UK_A_OTHER };
+enum uk_attribute_kind {
+    UK_A_INT,
+    UK_A_FLOAT,
+    UK_A_STRING,
+    UK_A_TENSOR,
+    UK_A_INTS,
+    UK_A_FLOATS,
+    UK_A_GRAPH,
+    UK_A_OTHER
+};
+
+/* A graph in an attribute: a branch of an If, or the body of a loop. Its nodes, each of which comes after the
+ * producers of its inputs, may read values of the graph outside. */
+struct uk_subgraph {
+    struct uk_graph_node *nodes;
+    int first, end; /* numbers of its nodes, and of those in graphs inside it; end is exclusive */
+    int inputs, outputs;
+    struct uk_graph_value **input, **output;
+};
 
 struct uk_attribute {
     const char *name;
@@ -55,6 +73,7 @@ struct uk_attribute {
         const int64_t *ints;
         const double *floats;
         struct uk_graph_value *tensor;
+        struct uk_subgraph *graph;
     };
 };
 
@@ -100,6 +119,8 @@ struct uk_graph {
 /* Limits on what a small file can demand: bytes of constants whose elements the file does not hold (more are
  * refused), and terms that the interpreter folds, one or two seconds of work (more are left to run time). */
 enum { UK_MAX_CONSTANT_BYTES = 1 << 30, UK_MAX_FOLDED_TERMS = 1 << 25 };
+/* Operator set that nodes made by this library belong to. */
+enum { UK_NODE_VERSION = 23 };
 /* Elements of a tensor at most, extents of 0 left out, so that products of extents do not overflow. */
 #define UK_MAX_ELEMENTS (INT64_C(1) << 40)
 
@@ -153,6 +174,16 @@ const struct uk_attribute *uk_attribute_find(const struct uk_graph_node *n, cons
 int64_t uk_attribute_int(const struct uk_graph_node *n, const char *name, int64_t otherwise);
 double uk_attribute_float(const struct uk_graph_node *n, const char *name, double otherwise);
 const char *uk_attribute_string(const struct uk_graph_node *n, const char *name, const char *otherwise);
+/* Returns a new node without attributes, whose inputs and outputs the caller sets; NULL: no memory. type,
+ * name: texts that live as long as the graph. */
+struct uk_graph_node *uk_graph_node_new(struct uk_graph *g, const char *type, const char *name, int inputs,
+                                        int outputs);
+/* Returns a new Identity, which computes `to`. NULL: no memory. */
+struct uk_graph_node *uk_identity_new(struct uk_graph *g, const char *name, struct uk_graph_value *from,
+                                      struct uk_graph_value *to);
+/* Takes back the uses of values by a node, or by the nodes of a subgraph, that is no longer needed. */
+void uk_node_release(struct uk_graph_node *n);
+void uk_subgraph_release(struct uk_subgraph *sub);
 /* Returns input i, or NULL if it is left out. */
 struct uk_graph_value *uk_node_input(const struct uk_graph_node *n, int i);
 /* Element i of a constant, as an integer or as a real number. */

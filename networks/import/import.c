@@ -1,26 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the model's graph: nodes in order, outputs, properties. */
+/* Reads the model's graph: initializers, nodes in order, outputs, properties. */
 #include <stdio.h>
 #include <string.h>
-#include "import/importing.h"
+#include "import/scope.h"
 
 enum { OLDEST = 1, NEWEST = 28 };
 
+struct uk_graph_value *uk_import_find(const struct uk_importing *im, const char *name) {
+    struct uk_graph_value *v = NULL;
+
+    for (const struct uk_name_scope *at = im->scope; at && !v; at = at->outside)
+        v = uk_names_find(&at->names, name);
+    return v;
+}
+
 struct uk_graph_value *uk_import_define(struct uk_importing *im, const char *name,
                                         const struct uk_graph_node *by) {
-    struct uk_graph_value *v;
+    struct uk_name_scope *scope = im->scope;
+    struct uk_graph_value *v = NULL;
 
-    if (uk_names_find(&im->names, name)) {
+    if (uk_names_find(&scope->names, name)) {
         uk_graph_fail(im->g, UK_REFUSED, by, "value '%s' is defined twice", name);
         return NULL;
     }
-    v = uk_value_new(im->g, name);
-    if (!v || !uk_names_add(&im->names, v)) {
+    if (scope->call && !scope->outside) /* the body of a function: its outputs exist already */
+        v = uk_names_find(&scope->call->results, name);
+    if (!v) {
+        const char *full = *scope->prefix ? uk_format(&im->g->arena, "%s%s", scope->prefix, name) : name;
+        v = full ? uk_value_new(im->g, full) : NULL;
+    }
+    if (!v || !uk_names_add(&scope->names, *scope->prefix ? name : v->name, v)) {
         uk_graph_no_memory(im->g);
         return NULL;
     }
     v->producer = (struct uk_graph_node *)by;
     return v;
+}
+
+enum uk_status uk_import_initializers(struct uk_importing *im, const Onnx__GraphProto *graph) {
+    enum uk_status s = UK_OK;
+
+    if (graph->n_sparse_initializer)
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "sparse initializers are not supported");
+    for (size_t i = 0; i < graph->n_initializer && !s; i++) {
+        struct uk_graph_value *v = uk_import_define(im, uk_or_empty(graph->initializer[i]->name), NULL);
+        s = v ? uk_import_tensor(im->g, graph->initializer[i], im->folder, v) : im->g->status;
+    }
+    return s;
 }
 
 /* ---- nodes ---- */
@@ -57,13 +83,14 @@ static int kind_of(const Onnx__AttributeProto *a) {
            : a->has_i    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
            : a->has_s    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING
            : a->t        ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR
+           : a->g        ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH
            : a->n_floats ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
            : a->n_ints   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS
                          : 0;
 }
 
-static enum uk_status attribute(struct uk_importing *im, const Onnx__AttributeProto *from,
-                                const struct uk_graph_node *n, struct uk_attribute *a) {
+enum uk_status uk_import_attribute(struct uk_importing *im, const Onnx__AttributeProto *from,
+                                   const struct uk_graph_node *n, struct uk_attribute *a) {
     struct uk_graph *g = im->g;
 
     a->name = uk_strdup(&g->arena, uk_or_empty(from->name));
@@ -94,15 +121,40 @@ static enum uk_status attribute(struct uk_importing *im, const Onnx__AttributePr
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
         a->kind = UK_A_INTS;
         return copy_numbers(g, from, a);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
+        a->kind = UK_A_GRAPH;
+        if (!from->g)
+            return uk_graph_fail(g, UK_REFUSED, n, "attribute '%s' has no graph", a->name);
+        return uk_import_subgraph(im, from->g, n, &a->graph);
     default:
         a->kind = UK_A_OTHER;
         return UK_OK;
     }
 }
 
+/* Adds the attribute to the node. One that refers to an attribute which the call of the function leaves out
+ * is left out, too. */
+static enum uk_status node_attribute(struct uk_importing *im, const Onnx__AttributeProto *from,
+                                     struct uk_graph_node *n) {
+    struct uk_attribute *a = &n->attribute[n->attributes];
+    const struct uk_attribute *found;
+
+    if (!*uk_or_empty(from->ref_attr_name)) {
+        n->attributes++;
+        return uk_import_attribute(im, from, n, a);
+    }
+    enum uk_status s = uk_import_reference(im, from->ref_attr_name, n, &found);
+    if (s || !found)
+        return s;
+    *a = *found;
+    a->name = uk_strdup(&im->g->arena, uk_or_empty(from->name));
+    n->attributes++;
+    return a->name ? UK_OK : uk_graph_no_memory(im->g);
+}
+
 static int version_of(const struct uk_importing *im, const char *domain) {
-    for (size_t i = 0; i < im->model->n_opset_import; i++) {
-        const Onnx__OperatorSetIdProto *o = im->model->opset_import[i];
+    for (size_t i = 0; i < im->scope->set_count; i++) {
+        const Onnx__OperatorSetIdProto *o = im->scope->sets[i];
         const char *name = uk_or_empty(o->domain);
         if (!strcmp(strcmp(name, "ai.onnx") ? name : "", domain))
             return o->version < 0 || o->version > 1000 ? 0 : (int)o->version;
@@ -116,7 +168,9 @@ static enum uk_status node_inputs(struct uk_importing *im, const Onnx__NodeProto
         const char *name = uk_or_empty(from->input[i]);
         if (!*name)
             continue;
-        n->input[i] = uk_names_find(&im->names, name);
+        n->input[i] = uk_import_find(im, name);
+        if (!n->input[i] && uk_import_is_omitted(im, name))
+            continue;
         if (!n->input[i])
             return uk_graph_fail(
                 im->g, UK_REFUSED, n,
@@ -126,7 +180,8 @@ static enum uk_status node_inputs(struct uk_importing *im, const Onnx__NodeProto
     return UK_OK;
 }
 
-static enum uk_status node(struct uk_importing *im, const Onnx__NodeProto *from, struct uk_graph_node *n) {
+static enum uk_status node(struct uk_importing *im, const Onnx__NodeProto *from, bool is_call,
+                           struct uk_graph_node *n) {
     struct uk_graph *g = im->g;
     const char *domain = uk_or_empty(from->domain),
                *first = from->n_output ? uk_or_empty(from->output[0]) : "";
@@ -134,7 +189,7 @@ static enum uk_status node(struct uk_importing *im, const Onnx__NodeProto *from,
 
     n->number = g->node_count++;
     n->type = uk_strdup(&g->arena, uk_or_empty(from->op_type));
-    n->name = uk_strdup(&g->arena, *uk_or_empty(from->name) ? from->name : first);
+    n->name = uk_format(&g->arena, "%s%s", im->scope->prefix, *uk_or_empty(from->name) ? from->name : first);
     n->domain = uk_strdup(&g->arena, strcmp(domain, "ai.onnx") ? domain : "");
     n->input = uk_alloc(&g->arena, (from->n_input + 1) * sizeof *n->input);
     n->output = uk_alloc(&g->arena, (from->n_output + 1) * sizeof *n->output);
@@ -143,13 +198,12 @@ static enum uk_status node(struct uk_importing *im, const Onnx__NodeProto *from,
         return uk_graph_no_memory(g);
     n->inputs = (int)from->n_input;
     n->outputs = (int)from->n_output;
-    n->attributes = (int)from->n_attribute;
     n->version = version_of(im, n->domain);
-    if (!*n->domain && (n->version < OLDEST || n->version > NEWEST))
+    if (!*n->domain && !is_call && (n->version < OLDEST || n->version > NEWEST))
         return uk_graph_fail(g, UK_REFUSED, n, "operator set %d is not supported; versions %d to %d are",
                              n->version, OLDEST, NEWEST);
     for (size_t i = 0; i < from->n_attribute && !s; i++)
-        s = attribute(im, from->attribute[i], n, &n->attribute[i]);
+        s = node_attribute(im, from->attribute[i], n);
     if (!s)
         s = node_inputs(im, from, n);
     for (size_t i = 0; i < from->n_output && !s; i++) {
@@ -161,17 +215,23 @@ static enum uk_status node(struct uk_importing *im, const Onnx__NodeProto *from,
     return s;
 }
 
-static enum uk_status nodes(struct uk_importing *im, const Onnx__GraphProto *graph) {
-    struct uk_graph_node **end = &im->g->nodes;
+enum uk_status uk_import_nodes(struct uk_importing *im, Onnx__NodeProto *const *from, size_t count,
+                               struct uk_graph_node ***end) {
     enum uk_status s = UK_OK;
 
-    for (size_t i = 0; i < graph->n_node && !s; i++) {
+    for (size_t i = 0; i < count && !s; i++) {
+        const Onnx__FunctionProto *f = uk_import_function(im, from[i]);
         struct uk_graph_node *n = uk_alloc(&im->g->arena, sizeof *n);
         if (!n)
             return uk_graph_no_memory(im->g);
-        s = node(im, graph->node[i], n);
-        *end = n;
-        end = &n->next;
+        if ((s = node(im, from[i], f, n)))
+            return s;
+        if (f) {
+            s = uk_import_call(im, f, n, end);
+        } else {
+            **end = n;
+            *end = &n->next;
+        }
     }
     return s;
 }
@@ -183,7 +243,7 @@ static enum uk_status outputs(struct uk_importing *im, const Onnx__GraphProto *g
     if (!g->output)
         return uk_graph_no_memory(g);
     for (size_t i = 0; i < graph->n_output; i++) {
-        struct uk_graph_value *v = uk_names_find(&im->names, uk_or_empty(graph->output[i]->name));
+        struct uk_graph_value *v = uk_import_find(im, uk_or_empty(graph->output[i]->name));
         if (!v)
             return uk_graph_fail(g, UK_REFUSED, NULL, "output '%s' is not the result of a node",
                                  uk_or_empty(graph->output[i]->name));
@@ -211,7 +271,9 @@ static enum uk_status properties(struct uk_graph *g, const Onnx__ModelProto *m) 
 enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, const char *folder,
                          const struct uk_network_options *o) {
     const char *reason = uk_import_check(&onnx__model_proto__descriptor, bytes, length);
-    struct uk_importing im = {.g = g, .folder = folder, .options = o};
+    struct uk_name_scope scope = {.prefix = ""};
+    struct uk_importing im = {.g = g, .folder = folder, .options = o, .scope = &scope};
+    struct uk_graph_node **end = &g->nodes;
     enum uk_status s = uk_import_check_options(g, o);
     struct uk_unpacking u;
 
@@ -223,15 +285,18 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, c
     if (!model || !model->graph)
         s = u.failed ? uk_graph_no_memory(g)
                      : uk_graph_fail(g, UK_REFUSED, NULL, "the file is not an ONNX model");
-    if (!s)
+    if (!s) {
+        scope.sets = model->opset_import;
+        scope.set_count = model->n_opset_import;
         s = properties(g, model);
+    }
     if (!s)
         s = uk_import_inputs(&im, model->graph);
     if (!s)
-        s = nodes(&im, model->graph);
+        s = uk_import_nodes(&im, model->graph->node, model->graph->n_node, &end);
     if (!s)
         s = outputs(&im, model->graph);
-    uk_names_free(&im.names);
+    uk_names_free(&scope.names);
     if (model)
         onnx__model_proto__free_unpacked(model, NULL);
     return s;

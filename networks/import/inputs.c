@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "import/importing.h"
+#include "import/scope.h"
 
 /* ---- options ---- */
 
@@ -137,7 +137,7 @@ static enum uk_status constant_input(struct uk_importing *im, struct uk_graph_va
 
 static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto *info) {
     const struct uk_network_options *o = im->options;
-    struct uk_graph_value *v = uk_names_find(&im->names, uk_or_empty(info->name));
+    struct uk_graph_value *v = uk_import_find(im, uk_or_empty(info->name));
 
     if (v && v->data) /* the initializer makes it a constant */
         return UK_OK;
@@ -174,22 +174,18 @@ static const char *quote(const char *name) {
 }
 
 /* Lists --size for a dimension, once for each name. False: no memory. */
-static bool list_size(struct uk_importing *im, struct open *o, const char *name) {
-    struct uk_graph_value *v;
+static bool list_size(struct open *o, const char *name) {
+    static struct uk_graph_value closed;
 
     if (uk_names_find(&o->named, name))
         return true;
-    if (!(v = uk_alloc(&im->g->arena, sizeof *v)))
-        return false;
-    v->name = name;
     uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(name), name);
-    return uk_names_add(&o->named, v);
+    return uk_names_add(&o->named, name, &closed);
 }
 
 /* Lists an input with open dimensions. Those without a name are closed by the input's --shape, which then
  * states all of its dimensions. */
-static bool list_input(struct uk_importing *im, struct open *o, const struct uk_graph_value *v,
-                       const Onnx__TensorShapeProto *shape) {
+static bool list_input(struct open *o, const struct uk_graph_value *v, const Onnx__TensorShapeProto *shape) {
     struct uk_text shown = {0}, numbers = {0};
     bool needs_shape = !shape, all_listed = true;
 
@@ -211,7 +207,7 @@ static bool list_input(struct uk_importing *im, struct open *o, const struct uk_
                     numbers.text ? numbers.text : "?,?,...");
     for (int i = 0; !needs_shape && i < v->rank; i++)
         if (v->extent[i] < 0)
-            all_listed &= list_size(im, o, name_of(shape->dim[i]));
+            all_listed &= list_size(o, name_of(shape->dim[i]));
     free(shown.text);
     free(numbers.text);
     return all_listed && !shown.failed && !numbers.failed;
@@ -224,9 +220,9 @@ static enum uk_status find_open(struct uk_importing *im, const Onnx__GraphProto 
     bool done = true;
 
     for (size_t i = 0; i < graph->n_input && done; i++) {
-        const struct uk_graph_value *v = uk_names_find(&im->names, uk_or_empty(graph->input[i]->name));
+        const struct uk_graph_value *v = uk_import_find(im, uk_or_empty(graph->input[i]->name));
         if (v && !v->has_shape)
-            done = list_input(im, &o, v, graph->input[i]->type->tensor_type->shape);
+            done = list_input(&o, v, graph->input[i]->type->tensor_type->shape);
     }
     const char *inputs = uk_list_end(&o.inputs, &g->arena), *options = uk_list_end(&o.options, &g->arena);
     if (done && o.inputs.count && inputs && options)
@@ -242,20 +238,15 @@ enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto 
     g->input = uk_alloc(&g->arena, (graph->n_input + 1) * sizeof *g->input);
     if (!g->input)
         return uk_graph_no_memory(g);
-    if (graph->n_sparse_initializer)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "sparse initializers are not supported");
-    for (size_t i = 0; i < graph->n_initializer && !s; i++) {
-        struct uk_graph_value *v = uk_import_define(im, uk_or_empty(graph->initializer[i]->name), NULL);
-        s = v ? uk_import_tensor(g, graph->initializer[i], im->folder, v) : g->status;
-    }
+    s = uk_import_initializers(im, graph);
     for (size_t i = 0; i < graph->n_input && !s; i++)
         s = input(im, graph->input[i]);
     for (int i = 0; i < im->options->shape_count && !s; i++)
-        if (!uk_names_find(&im->names, im->options->shapes[i].name))
+        if (!uk_import_find(im, im->options->shapes[i].name))
             s = uk_graph_fail(g, UK_REFUSED, NULL, "a shape is given for '%s', but no input has this name",
                               im->options->shapes[i].name);
     for (int i = 0; i < im->options->constant_count && !s; i++)
-        if (!uk_names_find(&im->names, im->options->constants[i].name))
+        if (!uk_import_find(im, im->options->constants[i].name))
             s = uk_graph_fail(g, UK_REFUSED, NULL, "a constant is given for '%s', but no input has this name",
                               im->options->constants[i].name);
     return s ? s : find_open(im, graph);

@@ -12,40 +12,40 @@ static size_t hash_of(const char *name) {
     return h;
 }
 
-static struct uk_graph_value **slot(const struct uk_names *n, const char *name) {
+static struct uk_named *slot(const struct uk_names *n, const char *name) {
     size_t i = hash_of(name) & (n->room - 1);
 
-    while (n->value[i] && strcmp(n->value[i]->name, name) != 0)
+    while (n->entry[i].value && strcmp(n->entry[i].name, name) != 0)
         i = (i + 1) & (n->room - 1);
-    return &n->value[i];
+    return &n->entry[i];
 }
 
 struct uk_graph_value *uk_names_find(const struct uk_names *n, const char *name) {
-    return n->room ? *slot(n, name) : NULL;
+    return n->room ? slot(n, name)->value : NULL;
 }
 
 static bool grow(struct uk_names *n) {
     struct uk_names larger = {.room = n->room ? 2 * n->room : 256, .used = n->used};
 
-    larger.value = calloc(larger.room, sizeof *larger.value);
-    if (!larger.value)
+    larger.entry = calloc(larger.room, sizeof *larger.entry);
+    if (!larger.entry)
         return false;
     for (size_t i = 0; i < n->room; i++)
-        if (n->value[i])
-            *slot(&larger, n->value[i]->name) = n->value[i];
-    free(n->value);
+        if (n->entry[i].value)
+            *slot(&larger, n->entry[i].name) = n->entry[i];
+    free(n->entry);
     *n = larger;
     return true;
 }
 
-bool uk_names_add(struct uk_names *n, struct uk_graph_value *v) {
+bool uk_names_add(struct uk_names *n, const char *name, struct uk_graph_value *v) {
     if (2 * (n->used + 1) > n->room && !grow(n))
         return false;
-    *slot(n, v->name) = v;
+    *slot(n, name) = (struct uk_named){name, v};
     n->used++;
     return true;
 }
 
 void uk_names_free(struct uk_names *n) {
-    free(n->value);
+    free(n->entry);
 }

@@ -29,6 +29,9 @@ struct uk_operator {
     bool channels_last;  /* its kernels are fast with channels innermost */
     bool is_channelwise; /* element by element, but a one-dimensional input has an element per channel,
                             dimension 1 */
+    /* Replaces the node by others, once the shapes of its inputs are known: they are linked in at *first,
+     * define the node's outputs, and are inferred next. */
+    enum uk_status (*expand)(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **first);
     enum uk_status (*infer)(struct uk_graph *g, struct uk_graph_node *n); /* NULL: by broadcasting */
     /* Computes constant results without a program; NULL: the interpreter runs the statements. */
     enum uk_status (*fold)(struct uk_graph *g, struct uk_graph_node *n);
@@ -55,7 +58,7 @@ enum { UK_MAX_NODE_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 /* Refuses the node unless input i exists and has a known shape. */
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
-/* Refuses the node unless the value, on which a shape depends, is constant. */
+/* Refuses the node unless the value, on which a shape or the code depends, is constant. */
 enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v);
 /* Sets the type and shape of output i; refuses sizes that overflow. */
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
@@ -141,6 +144,8 @@ const char *uk_number_text(double v, bool single);
 #define UK_INFER(name) enum uk_status uk_infer_##name(struct uk_graph *g, struct uk_graph_node *n)
 #define UK_WRITE(name) \
     enum uk_status uk_write_##name(struct uk_writer *w, const struct uk_graph_node *n, int output)
+#define UK_EXPAND(name) \
+    enum uk_status uk_expand_##name(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **first)
 #define UK_EXPRESS(name) const char *uk_express_##name(struct uk_graph *g, const struct uk_graph_node *n)
 UK_INFER(conv); /* conv.c */
 UK_WRITE(conv);
@@ -218,6 +223,7 @@ UK_INFER(divide);
 UK_INFER(power);
 UK_INFER(prelu);
 UK_INFER(nary);
+UK_EXPAND(if);     /* control.c */
 UK_INFER(nothing); /* constant.c */
 enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_node *n);

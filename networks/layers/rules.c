@@ -90,11 +90,13 @@ enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n) {
     return s ? s : uk_set_output(g, n, 0, n->op->is_boolean ? UK_U8 : n->input[0]->type, rank, extent);
 }
 
-/* Marks the inputs of the network from which the value is computed. False: one of them has more elements than
- * a list of extents, so that the value depends on data rather than on shapes; or no memory. */
+/* Marks the inputs of the network from which the value is computed. False: the value is computed from an
+ * input of more elements than a list of extents has, so that it depends on data rather than on shapes; or no
+ * memory. */
 static bool mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
     struct uk_graph_value **stack = calloc((size_t)g->value_count + 1, sizeof *stack);
     bool *is_seen = calloc((size_t)g->value_count + 1, sizeof *is_seen), small = stack && is_seen;
+    const struct uk_graph_value *needed = v;
     int count = 0;
 
     if (small)
@@ -102,7 +104,7 @@ static bool mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
     while (count && small) {
         v = stack[--count];
         v->is_needed = v->is_input;
-        small = !v->is_input || (v->has_shape && uk_value_elements(v) <= UK_MAX_LISTED_INTS);
+        small = !v->is_input || v == needed || (v->has_shape && uk_value_elements(v) <= UK_MAX_LISTED_INTS);
         for (int i = 0; v->producer && i < v->producer->inputs; i++) {
             struct uk_graph_value *in = v->producer->input[i];
             if (in && !in->data && !is_seen[in->number]) {
@@ -121,8 +123,7 @@ enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *
         return UK_OK;
     g->needs_values = mark_needed(g, v);
     return uk_graph_fail(g, UK_REFUSED, n,
-                         "a shape depends on its input '%s', which is computed from data at run time",
-                         v->name);
+                         "its input '%s' must be known at compile time, but is computed from data", v->name);
 }
 
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,

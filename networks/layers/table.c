@@ -38,6 +38,7 @@ static const struct {
     {UK_A_FLOATS, " scales value_floats "},
     {UK_A_FLOAT,
      " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma max min momentum ratio value_float "},
+    {UK_A_GRAPH, " else_branch then_branch "},
 };
 
 static enum uk_attribute_kind kind_of(const struct uk_graph_node *n, const char *attribute) {
@@ -54,8 +55,8 @@ static enum uk_attribute_kind kind_of(const struct uk_graph_node *n, const char 
 
 static enum uk_status check_attribute(struct uk_graph *g, const struct uk_graph_node *n,
                                       const struct uk_attribute *a) {
-    static const char *const names[] = {"an integer", "a number",           "a text",
-                                        "a tensor",   "a list of integers", "a list of numbers"};
+    static const char *const names[] = {"an integer",         "a number",          "a text", "a tensor",
+                                        "a list of integers", "a list of numbers", "a graph"};
     const enum uk_attribute_kind kind = knows(n->op, a->name) ? kind_of(n, a->name) : UK_A_OTHER;
     bool has_nan = a->kind == UK_A_FLOAT && isnan(a->f);
 
@@ -174,7 +175,7 @@ static enum uk_status refuse_needed(struct uk_graph *g) {
         }
     const char *which = uk_list_end(&inputs, &g->arena), *how = uk_list_end(&options, &g->arena);
     return which && how ? uk_graph_fail(g, UK_REFUSED, NULL,
-                                        "shapes depend on the values of inputs: %s; give %s", which, how)
+                                        "inputs must be known at compile time: %s; give %s", which, how)
                         : uk_graph_no_memory(g);
 }
 
@@ -206,10 +207,8 @@ static bool is_constant(const struct uk_graph_node *n) {
 }
 
 static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold *fold, void *user) {
-    enum uk_status s = check_node(g, n);
+    enum uk_status s = check_types(g, n);
 
-    if (!s)
-        s = check_types(g, n);
     if (!s)
         s = n->op->infer ? n->op->infer(g, n) : uk_infer_broadcast(g, n);
     if (!s)
@@ -239,24 +238,49 @@ static bool lacks_shape(const struct uk_graph_node *n) {
     return false;
 }
 
+/* Replaces the node, which is at *place, if its operator is one of those that others compute. */
+static enum uk_status expand(struct uk_graph *g, struct uk_graph_node **place, bool *expanded) {
+    struct uk_graph_node *n = *place, *first = NULL, **end = &first;
+    enum uk_status s = check_node(g, n);
+
+    if (s || !n->op->expand || (s = n->op->expand(g, n, &first)))
+        return s;
+    *expanded = true;
+    while (*end)
+        end = &(*end)->next;
+    *end = n->next;
+    *place = first;
+    return UK_OK;
+}
+
 /* Goes on after a node whose result's shape depends on inputs' values, without the nodes that read it, in
  * order to name all such inputs at once. */
 enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
+    struct uk_graph_node **place = &g->nodes;
     enum uk_status s = check_operators(g);
 
     if (!s && g->open)
         s = uk_graph_fail(g, UK_REFUSED, NULL, "%s", g->open);
-    for (struct uk_graph_node *n = g->nodes; n && !s; n = n->next) {
-        if (g->needs_values && lacks_shape(n))
-            continue;
+    while (*place && !s) {
+        struct uk_graph_node *n = *place;
         const bool needed = g->needs_values;
+        bool expanded = false;
+        if (needed && lacks_shape(n)) {
+            place = &n->next;
+            continue;
+        }
         g->needs_values = false;
         g->inferred = n;
-        if ((s = infer(g, n, fold, user)) && g->needs_values) {
+        s = expand(g, place, &expanded);
+        if (!s && !expanded)
+            s = infer(g, n, fold, user);
+        if (s && g->needs_values) {
             uk_graph_retry(g);
             s = UK_OK;
         }
         g->needs_values |= needed;
+        if (!expanded)
+            place = &n->next;
     }
     g->inferred = NULL;
     return !s && g->needs_values ? refuse_needed(g) : s;

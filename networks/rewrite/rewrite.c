@@ -27,9 +27,7 @@ static enum uk_status remove_dead(struct uk_graph *g) {
             g->nodes = n;
             continue;
         }
-        for (int i = 0; i < n->inputs; i++)
-            if (n->input[i])
-                n->input[i]->uses--;
+        uk_node_release(n);
     }
     free(node);
     return UK_OK;

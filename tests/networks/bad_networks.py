@@ -62,7 +62,7 @@ NETWORKS = {
                  r"give --shape x=\?,3,\?,\? --size batch=\.\.\. --size 'past \+ 1=\.\.\.' --shape u=\?,\?,\.\.\. --size d0=.* --size d7=\.\.\. and 12 more$"),
     "needed": (model([node("Reshape", ["x", "s"], ["r"]), node("Concat", ["h", "w"], ["hw"], axis=0), node("Reshape", ["x", "hw"], ["q"]), node("Relu", ["r"], ["r2"]),
                       node("Add", ["r2", "q"], ["y"])], [*X, value("s", [2], INT64), value("h", [1], INT64), value("w", [1], INT64)], Y),
-               "error: shapes depend on the values of inputs: 's', 'h', 'w'; give --constant s=FILE --constant h=FILE --constant w=FILE$"),
+               "error: inputs must be known at compile time: 's', 'h', 'w'; give --constant s=FILE --constant h=FILE --constant w=FILE$"),
     "from_data": (model([node("Cast", ["x"], ["s"], to=INT64), node("Reshape", ["x", "s"], ["y"])], [value("x", [20])], Y), "Reshape reshape_y: .*'s'.*data"),
     "cycle": (model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"])], X, [value("b", [2, 3])]), "add_a.*'b' is neither"),
     "missing": (one("Add", ["x", "nowhere"]), "add_y.*nowhere"), "twice": (model([node("Relu", ["x"], ["y"])] * 2, X, Y), "'y' is defined twice"),

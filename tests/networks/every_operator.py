@@ -5,7 +5,7 @@ into one output."""
 import random
 import re
 
-from onnx_writer import FLOAT, INT8, INT64, UINT8, model, node, tensor, value
+from onnx_writer import BOOL, FLOAT, INT8, INT64, UINT8, Graph, graph, model, node, tensor, value
 
 # Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
 UNARY = ("Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
@@ -152,7 +152,13 @@ def pyramid():
     return model(nodes, [value("x", [1, 4, 6, 7])], [value("y", [1, 3, 6, 7])], tensors)
 
 
-ALL = {"pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
+def branches():
+    """Operators that are others by the time that layers are made."""
+    choice = {f"{key}_branch": Graph(graph([node(op, ["x"], ["t"])], outputs=[value("t", [2, 3])])) for key, op in (("then", "Neg"), ("else", "Abs"))}
+    return model([node("If", ["yes"], ["y"], **choice)], [value("x", [2, 3])], [value("y", [2, 3])], [tensor("yes", [], [1], BOOL)])
+
+
+ALL = {"branches": branches, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
 
 
 def missing(table):

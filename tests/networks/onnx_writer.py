@@ -49,7 +49,19 @@ def external(name, shape, location, kind=FLOAT, **entries):
     return b"".join(number(1, n) for n in shape) + number(2, kind) + text(8, name) + data + number(14, 1)
 
 
+class Graph(bytes):
+    """A graph that is an attribute's value."""
+
+
+class Reference(str):
+    """The name of an attribute of the function around the node, whose value an attribute takes."""
+
+
 def attribute(name, value):
+    if isinstance(value, Graph):
+        return text(1, name) + text(6, value) + number(20, 5)
+    if isinstance(value, Reference):
+        return text(1, name) + text(21, value) + number(20, 1)
     if isinstance(value, bool) or isinstance(value, int):
         return text(1, name) + number(3, value) + number(20, 2)
     if isinstance(value, float):
@@ -61,9 +73,9 @@ def attribute(name, value):
     return text(1, name) + b"".join(number(8, n) for n in value) + number(20, 7)
 
 
-def node(op, inputs, outputs, name="", domain="", **attributes):
+def node(op, inputs, outputs, name="", domain="", overload="", **attributes):
     return (b"".join(text(1, n) for n in inputs) + b"".join(text(2, n) for n in outputs) + text(3, name or op.lower() + "_" + outputs[0]) + text(4, op)
-            + b"".join(text(5, attribute(k, v)) for k, v in attributes.items()) + text(7, domain))
+            + b"".join(text(5, attribute(k, v)) for k, v in attributes.items()) + text(7, domain) + (text(8, overload) if overload else b""))
 
 
 def value(name, shape, kind=FLOAT):
@@ -77,10 +89,18 @@ def graph(nodes, inputs=(), outputs=(), initializers=()):
             + b"".join(text(11, v) for v in inputs) + b"".join(text(12, v) for v in outputs))
 
 
-def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=None, domains=()):
+def function(domain, name, inputs, outputs, nodes, opset=17, defaults=None, overload="", domains=()):
+    """A FunctionProto."""
+    return (text(1, name) + b"".join(text(4, n) for n in inputs) + b"".join(text(5, n) for n in outputs) + b"".join(text(7, n) for n in nodes)
+            + text(9, text(1, "") + number(2, opset)) + b"".join(text(9, text(1, d) + number(2, 1)) for d in domains) + text(10, domain)
+            + b"".join(text(11, attribute(k, v)) for k, v in (defaults or {}).items()) + (text(13, overload) if overload else b""))
+
+
+def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=None, domains=(), functions=()):
     return (number(1, 8) + text(7, graph(nodes, inputs, outputs, initializers)) + text(8, text(1, "") + number(2, opset))
             + b"".join(text(8, text(1, domain) + number(2, 1)) for domain in domains)
-            + b"".join(text(14, text(1, k) + text(2, v)) for k, v in (properties or {}).items()))
+            + b"".join(text(14, text(1, k) + text(2, v)) for k, v in (properties or {}).items())
+            + b"".join(text(25, f) for f in functions))
 
 
 def npy(shape, values, kind=FLOAT):
