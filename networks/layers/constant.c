@@ -105,6 +105,35 @@ enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_nod
     return UK_OK;
 }
 
+/* ---- NonZero: the subscripts of elements that are not 0, a row per dimension ---- */
+
+static bool is_zero(const struct uk_graph_value *v, int64_t i) {
+    return uk_constant_real(v, i) == 0;
+}
+
+enum uk_status uk_fold_nonzero(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 0);
+    const struct uk_graph_value *x = uk_node_input(n, 0);
+    int64_t count = 0, stride = 1;
+
+    if (s)
+        return s;
+    if (!x->data)
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "the shape of its result depends on data: only a constant input is supported");
+    for (int64_t i = 0; i < uk_value_elements(x); i++)
+        count += !is_zero(x, i);
+    const int64_t extent[] = {x->rank, count};
+    int64_t *out = uk_value_constant(g, n->output[0], UK_I64, 2, extent);
+    if (!out)
+        return uk_graph_no_memory(g);
+    for (int d = x->rank - 1; d >= 0; stride *= x->extent[d--])
+        for (int64_t i = 0, at = 0; i < uk_value_elements(x); i++)
+            if (!is_zero(x, i))
+                out[d * count + at++] = i / stride % x->extent[d];
+    return UK_OK;
+}
+
 /* ---- Range ---- */
 
 enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {

@@ -106,15 +106,27 @@ enum uk_status uk_infer_nary(struct uk_graph *g, struct uk_graph_node *n) {
     return s ? s : uk_infer_broadcast(g, n);
 }
 
+/* IsInf: of either sign, or of one. */
+const char *uk_express_is_inf(struct uk_graph *g, const struct uk_graph_node *n) {
+    const bool negative = uk_attribute_int(n, "detect_negative", 1),
+               positive = uk_attribute_int(n, "detect_positive", 1);
+
+    (void)g;
+    return negative && positive ? "select($0 == inf or $0 == (-inf), u8(1), u8(0))"
+           : positive           ? "select($0 == inf, u8(1), u8(0))"
+           : negative           ? "select($0 == (-inf), u8(1), u8(0))"
+                                : "select($0 == inf, u8(0), u8(0))";
+}
+
 /* ---- Cast ---- */
 
-static enum uk_type cast_type(const struct uk_graph_node *n, bool *is_boolean) {
+enum uk_type uk_type_of_attribute(const struct uk_graph_node *n, const char *name, bool *is_boolean) {
     static const enum uk_type types[] = {
         [1] = UK_F32, [2] = UK_U8, [3] = UK_I8,   [5] = UK_I16,  [6] = UK_I32,
         [7] = UK_I64, [9] = UK_U8, [10] = UK_F16, [11] = UK_F64, [16] = UK_BF16};
     static const bool known[] = {[1] = true, [2] = true, [3] = true,  [5] = true,  [6] = true,
                                  [7] = true, [9] = true, [10] = true, [11] = true, [16] = true};
-    const int64_t to = uk_attribute_int(n, "to", 0);
+    const int64_t to = uk_attribute_int(n, name, 0);
 
     *is_boolean = to == 9;
     return to > 0 && to <= 16 && known[to] ? types[to] : UK_TYPES;
@@ -122,7 +134,7 @@ static enum uk_type cast_type(const struct uk_graph_node *n, bool *is_boolean) {
 
 enum uk_status uk_infer_cast(struct uk_graph *g, struct uk_graph_node *n) {
     bool is_boolean;
-    const enum uk_type type = cast_type(n, &is_boolean);
+    const enum uk_type type = uk_type_of_attribute(n, "to", &is_boolean);
     enum uk_status s = uk_need_input(g, n, 0);
 
     if (!s && type == UK_TYPES)

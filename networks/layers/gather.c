@@ -83,3 +83,80 @@ enum uk_status uk_write_gather(struct uk_writer *w, const struct uk_graph_node *
     uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(n->output[0]->rank), right);
     return UK_OK;
 }
+
+/* ---- Compress: elements, or parts along an axis, for which a constant is true ---- */
+
+/* Appends, for each dimension of the input that is chosen from, a list of its subscripts, as inputs from
+ * number 2 on. */
+static enum uk_status append_chosen(struct uk_graph *g, struct uk_graph_node *n, int from, int end,
+                                    int64_t count) {
+    const struct uk_graph_value *x = n->input[0], *condition = n->input[1];
+    int64_t stride = 1;
+
+    n->inputs = 2;
+    for (int d = from; d < end; d++) {
+        void *list;
+        if (uk_append_constant(g, n, UK_I64, count, &list) < 0)
+            return g->status;
+    }
+    for (int d = end - 1; d >= from; stride *= x->extent[d--]) {
+        int64_t *list = (int64_t *)n->input[2 + d - from]->data, at = 0;
+        for (int64_t i = 0; i < uk_value_elements(condition); i++)
+            if (uk_constant_int(condition, i))
+                list[at++] = i / stride % x->extent[d];
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_infer_compress(struct uk_graph *g, struct uk_graph_node *n) {
+    const bool flat = !uk_attribute_find(n, "axis");
+    int64_t extent[UK_RANK], count = 0;
+    int axis = 0;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = uk_need_input(g, n, 1);
+    if (!s && !flat)
+        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 0), n->input[0]->rank, &axis);
+    if (s)
+        return s;
+    const struct uk_graph_value *x = n->input[0], *condition = n->input[1];
+    if ((s = uk_need_constant(g, n, n->input[1])))
+        return s;
+    if (condition->type != UK_U8 || condition->rank != 1 ||
+        condition->extent[0] > (flat ? uk_value_elements(x) : x->extent[axis]))
+        return uk_graph_fail(g, UK_REFUSED, n, "its condition of shape %s does not fit %s",
+                             uk_value_shape(condition), uk_value_shape(x));
+    for (int64_t i = 0; i < condition->extent[0]; i++)
+        count += uk_constant_int(condition, i) != 0;
+    memcpy(extent, x->extent, sizeof extent);
+    extent[axis] = count;
+    s = append_chosen(g, n, axis, flat ? x->rank : axis + 1, count);
+    if (!s)
+        s = uk_set_output(g, n, 0, x->type, flat ? 1 : x->rank, extent);
+    if (!s)
+        n->output[0]->is_boolean = x->is_boolean;
+    return s;
+}
+
+enum uk_status uk_write_compress(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const int rank = n->input[0]->rank, lists = n->inputs - 2;
+    char right[UK_RANK * 16] = "";
+    size_t used = 0;
+    int axis = 0;
+    const bool flat = !uk_attribute_find(n, "axis");
+    enum uk_status s = flat ? UK_OK : uk_need_axis(w->g, n, uk_attribute_int(n, "axis", 0), rank, &axis);
+
+    (void)output;
+    for (int d = 0; d < rank && !s; d++) {
+        const char *comma = d ? ", " : "";
+        if (d >= axis && d < axis + lists)
+            used += (size_t)snprintf(right + used, sizeof right - used, "%s$%c[i%d]", comma, '2' + d - axis,
+                                     axis);
+        else
+            used += (size_t)snprintf(right + used, sizeof right - used, "%si%d", comma, d);
+    }
+    if (!s)
+        uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(n->output[0]->rank), right);
+    return s;
+}

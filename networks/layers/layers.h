@@ -68,6 +68,8 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
 enum { UK_MAX_LISTED_INTS = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
+/* Returns the type that an integer attribute names, as ONNX numbers types. UK_TYPES: it is not supported. */
+enum uk_type uk_type_of_attribute(const struct uk_graph_node *n, const char *name, bool *is_boolean);
 /* Extends the node to at least that many inputs; new ones are left out (NULL). */
 enum uk_status uk_extend_inputs(struct uk_graph *g, struct uk_graph_node *n, int inputs);
 /* Appends a one-dimensional constant, which the caller fills, to the node's inputs. Returns the input's
@@ -136,6 +138,8 @@ void uk_writer_end(struct uk_writer *w);
 
 /* Text "i0, i1, i2" for n iterators, in one of a few buffers of the thread that later calls reuse. */
 const char *uk_iterators(int n);
+/* Writes the subscripts i0, i1, ..., with `text` in place of that of dimension `axis`. */
+void uk_subscripts(char *out, size_t room, int rank, int axis, const char *text);
 /* The number as program text that reads back as the same value. */
 const char *uk_number_text(double v, bool single);
 
@@ -187,7 +191,21 @@ UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
 UK_INFER(lrn);
 UK_WRITE(lrn);
+UK_INFER(trilu); /* mask.c */
+UK_WRITE(trilu);
+UK_INFER(eye);
+UK_WRITE(eye);
+UK_INFER(center);
+UK_WRITE(center);
+UK_INFER(reverse_sequence);
+UK_WRITE(reverse_sequence);
+UK_INFER(cumulate); /* cumulate.c */
+UK_WRITE(cumulate);
+UK_INFER(einsum); /* einsum.c */
+UK_WRITE(einsum);
 UK_INFER(gather); /* gather.c */
+UK_INFER(compress);
+UK_WRITE(compress);
 UK_WRITE(gather);
 UK_INFER(resize); /* resize.c */
 UK_WRITE(resize);
@@ -230,7 +248,9 @@ enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_nod
 enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_shape(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_size(struct uk_graph *g, struct uk_graph_node *n);
+enum uk_status uk_fold_nonzero(struct uk_graph *g, struct uk_graph_node *n);
 UK_EXPRESS(clip);
+UK_EXPRESS(is_inf);
 UK_EXPRESS(cast);
 UK_EXPRESS(divide);
 UK_EXPRESS(power);

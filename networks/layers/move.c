@@ -5,18 +5,6 @@
 #include <string.h>
 #include "layers/layers.h"
 
-/* Writes the subscripts i0, i1, ..., with `text` in place of one of them. */
-static void replaced(char *out, size_t room, int rank, int axis, const char *text) {
-    size_t used = 0;
-
-    *out = 0;
-    for (int d = 0; d < rank; d++) {
-        used += (size_t)snprintf(out + used, room - used, d ? ", " : "");
-        used += d == axis ? (size_t)snprintf(out + used, room - used, "%s", text)
-                          : (size_t)snprintf(out + used, room - used, "i%d", d);
-    }
-}
-
 enum { SUBSCRIPTS = 512 };
 
 /* Appends " where i0 < 3 and ..." for dimensions whose iterator is bounded by no tensor's extent: it
@@ -79,7 +67,7 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
     for (int i = 0; i < n->inputs && !s; i++) {
         if (uk_value_elements(n->input[i]) && !uk_is_slice_of(n->input[i], n->output[0])) {
             snprintf(offset, sizeof offset, "i%d + %" PRId64, axis, from);
-            replaced(left, sizeof left, rank, axis, offset);
+            uk_subscripts(left, sizeof left, rank, axis, offset);
             uk_write(w, n, "part%d: $y[%s] = $%c[%s]", i, left, '0' + i, uk_iterators(rank));
         }
         from += n->input[i]->extent[axis];
@@ -161,7 +149,7 @@ enum uk_status uk_write_split(struct uk_writer *w, const struct uk_graph_node *n
     for (int i = 0; i < output; i++)
         from += part[i];
     snprintf(offset, sizeof offset, "i%d + %" PRId64, axis, from);
-    replaced(right, sizeof right, n->input[0]->rank, axis, offset);
+    uk_subscripts(right, sizeof right, n->input[0]->rank, axis, offset);
     uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(n->input[0]->rank), right);
     ranged[axis] = from == 0 && part[output] != n->input[0]->extent[axis];
     write_ranges(w, n->output[output], ranged);

@@ -169,13 +169,15 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
         return s;
     struct uk_graph_node conv = as_conv(n, input);
     const struct uk_graph_value *w = n->input[3], *bias = uk_node_input(n, 8);
-    if (!uk_is_byte(n->input[0]->type) || !uk_is_byte(w->type) || !w->data ||
-        (bias &&
-         (!bias->data || bias->type != UK_I32 || bias->rank != 1 || bias->extent[0] != w->extent[0])) ||
+    if (!uk_is_byte(n->input[0]->type) || !uk_is_byte(w->type) ||
+        (bias && (bias->type != UK_I32 || bias->rank != 1 || bias->extent[0] != w->extent[0])) ||
         !uk_is_byte(n->input[7]->type))
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             "it needs an input of bytes, constant weights, and a constant bias of int32 "
-                             "with one number per channel");
+        return uk_graph_fail(
+            g, UK_REFUSED, n,
+            "it needs an input and weights of bytes, and a bias of int32 with one number per "
+            "channel");
+    if ((s = uk_need_constant(g, n, n->input[3])) || (bias && (s = uk_need_constant(g, n, n->input[8]))))
+        return s;
     if ((s = uk_infer_conv(g, &conv)))
         return s;
     const int64_t channels = w->extent[0], inside = channels ? uk_value_elements(w) / channels : 1;
@@ -237,11 +239,12 @@ enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     const struct uk_graph_value *a = n->input[0], *b = n->input[3], *bias = uk_node_input(n, 6),
                                 *y = uk_node_input(n, 8);
-    if (!uk_is_byte(a->type) || !uk_is_byte(b->type) || !b->data || a->rank != 2 || b->rank != 2 ||
-        (bias && (!bias->data || bias->type != UK_I32)) || a->extent[!ta] != b->extent[tb] ||
-        (y && !uk_is_byte(y->type)))
+    if (!uk_is_byte(a->type) || !uk_is_byte(b->type) || a->rank != 2 || b->rank != 2 ||
+        (bias && bias->type != UK_I32) || a->extent[!ta] != b->extent[tb] || (y && !uk_is_byte(y->type)))
         return uk_graph_fail(g, UK_REFUSED, n,
-                             "it needs matrices of bytes whose shapes fit, and a constant b and bias");
+                             "it needs matrices of bytes whose shapes fit, and a bias of int32");
+    if ((s = uk_need_constant(g, n, n->input[3])) || (bias && (s = uk_need_constant(g, n, n->input[6]))))
+        return s;
     const int64_t channels = b->extent[!tb], inside = tb ? b->extent[1] : 1,
                   extent[] = {a->extent[ta], channels};
     if (bias && uk_value_elements(bias) != channels && uk_value_elements(bias) != 1)

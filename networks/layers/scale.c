@@ -19,9 +19,13 @@ int64_t uk_zero_at(const struct uk_quantization *s, int64_t c) {
 enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, int scale, int zero,
                            int64_t channels, enum uk_type type, struct uk_quantization *out) {
     *out = (struct uk_quantization){uk_node_input(n, scale), uk_node_input(n, zero), 1};
-    if (!out->scale || !out->scale->data || (out->zero && !out->zero->data) || out->scale->type != UK_F32)
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             "its scales are not constants of f32, or its zero points are not constants");
+    if (!out->scale || out->scale->type != UK_F32)
+        return uk_graph_fail(g, UK_REFUSED, n, "its scale, input %d, must be given, and be f32", scale);
+    enum uk_status s = uk_need_constant(g, n, uk_node_input(n, scale));
+    if (!s && out->zero)
+        s = uk_need_constant(g, n, uk_node_input(n, zero));
+    if (s)
+        return s;
     out->count = uk_value_elements(out->scale);
     if ((out->count != 1 && out->count != channels) || out->scale->rank > 1 ||
         (out->zero && out->zero->rank > 1) || (out->zero && uk_value_elements(out->zero) != out->count) ||

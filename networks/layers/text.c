@@ -27,6 +27,17 @@ const char *uk_iterators(int n) {
     return t;
 }
 
+void uk_subscripts(char *out, size_t room, int rank, int axis, const char *text) {
+    size_t used = 0;
+
+    *out = 0;
+    for (int d = 0; d < rank; d++) {
+        used += (size_t)snprintf(out + used, room - used, d ? ", " : "");
+        used += d == axis ? (size_t)snprintf(out + used, room - used, "%s", text)
+                          : (size_t)snprintf(out + used, room - used, "i%d", d);
+    }
+}
+
 const char *uk_number_text(double v, bool single) {
     static _Thread_local char text[4][40];
     static _Thread_local int turn;

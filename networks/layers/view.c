@@ -20,6 +20,8 @@ enum uk_status uk_infer_dropout(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *mask = n->outputs > 1 ? n->output[1] : NULL;
     enum uk_status s = uk_infer_same(g, n);
 
+    if (!s && training)
+        s = uk_need_constant(g, n, uk_node_input(n, 2));
     if (!s && (training || (n->version < 7 && !uk_attribute_int(n, "is_test", 0))) &&
         !(training && training->data && uk_value_elements(training) == 1 && training->type == UK_U8 &&
           !uk_constant_int(training, 0)))

@@ -152,13 +152,25 @@ def pyramid():
     return model(nodes, [value("x", [1, 4, 6, 7])], [value("y", [1, 3, 6, 7])], tensors)
 
 
+def arranged():
+    """Operators that choose, cumulate or combine elements by their subscripts."""
+    nodes = [
+        node("CumSum", ["x", "axis"], ["a"]), node("CumProd", ["a", "axis"], ["b"], exclusive=1), node("Trilu", ["b"], ["c"]), node("EyeLike", ["c"], ["d"]),
+        node("CenterCropPad", ["x", "shape"], ["e"]), node("ReverseSequence", ["x", "lengths"], ["f"]), node("Einsum", ["x", "d"], ["g"], equation="ij,kj->ik"),
+        node("Compress", ["x", "condition"], ["h"], axis=0), node("Shrink", ["x"], ["i"]), node("IsInf", ["x"], ["j"]), node("Cast", ["j"], ["k"], to=FLOAT),
+        node("NonZero", ["condition"], ["l"]), node("Cast", ["l"], ["m"], to=FLOAT), node("Sum", ["b", "c", "d", "e", "f", "g", "h", "i", "k", "m"], ["y"]),
+    ]
+    tensors = [tensor("axis", [], [1], INT64), tensor("shape", [2], [4, 1], INT64), tensor("lengths", [4], [2, 4, 0, 3], INT64), tensor("condition", [4], [0, 1, 0, 0], BOOL)]
+    return model(nodes, [value("x", [4, 4])], [value("y", [4, 4])], tensors, opset=26)
+
+
 def branches():
     """Operators that are others by the time that layers are made."""
     choice = {f"{key}_branch": Graph(graph([node(op, ["x"], ["t"])], outputs=[value("t", [2, 3])])) for key, op in (("then", "Neg"), ("else", "Abs"))}
     return model([node("If", ["yes"], ["y"], **choice)], [value("x", [2, 3])], [value("y", [2, 3])], [tensor("yes", [], [1], BOOL)])
 
 
-ALL = {"branches": branches, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
+ALL = {"arranged": arranged, "branches": branches, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
 
 
 def missing(table):
