@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs networks on a GPU: the first device of the target's kind, or else the simulator. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
@@ -18,15 +19,15 @@ void uk_net_close_device(struct uk_net_job *j) {
     j->gpu = NULL;
 }
 
-/* The layer with the least work. */
+/* The layer with the least work. A layer without elements runs no code. */
 static int smallest_layer(const struct uk_net_job *j) {
     const struct uk_network_layer *l;
-    double least = 0;
+    double least = HUGE_VAL;
     int smallest = 0;
 
     for (int i = 0; (l = uk_network_layer(j->network, i)); i++) {
         const double work = l->multiply_adds + (double)l->output.elements;
-        if (i == 0 || work < least) {
+        if (l->output.elements && work < least) {
             least = work;
             smallest = i;
         }
