@@ -6,10 +6,6 @@
 #include <string.h>
 #include "layers/layers.h"
 
-static bool is_float(enum uk_type t) {
-    return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
-}
-
 /* Clip: bounds are attributes in early operator sets, and optional inputs in later ones. The operand is the
  * second argument of min and max, which they return if it is NaN. */
 const char *uk_express_clip(struct uk_graph *g, const struct uk_graph_node *n) {
@@ -26,7 +22,7 @@ const char *uk_express_clip(struct uk_graph *g, const struct uk_graph_node *n) {
 /* True if the value may have an element that is NaN. */
 static bool may_be_nan(const struct uk_graph_value *v) {
     const bool is_known = v && v->data && (v->type == UK_F32 || v->type == UK_F64);
-    bool any = v && is_float(v->type) && !is_known;
+    bool any = v && uk_is_real(v->type) && !is_known;
 
     for (int64_t i = 0; is_known && !any && i < uk_value_elements(v); i++)
         any = isnan(uk_constant_real(v, i));
@@ -178,7 +174,7 @@ enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
 
 const char *uk_express_divide(struct uk_graph *g, const struct uk_graph_node *n) {
     (void)g;
-    return is_float(n->input[0]->type) ? "$0 / $1" : "{x}(f64($0) / f64($1))";
+    return uk_is_real(n->input[0]->type) ? "$0 / $1" : "{x}(f64($0) / f64($1))";
 }
 
 enum uk_status uk_infer_power(struct uk_graph *g, struct uk_graph_node *n) {
@@ -195,7 +191,7 @@ const char *uk_express_power(struct uk_graph *g, const struct uk_graph_node *n) 
     (void)g;
     if (!is_half && (to == 1 || to == 2 || to == 3))
         return to == 1 ? "$0" : to == 2 ? "$0 * $0" : "$0 * $0 * $0";
-    return is_float(n->input[0]->type) ? "pow($0, {x}($1))" : "{x}(pow(f64($0), f64($1)))";
+    return uk_is_real(n->input[0]->type) ? "pow($0, {x}($1))" : "{x}(pow(f64($0), f64($1)))";
 }
 
 const char *uk_express_gelu(struct uk_graph *g, const struct uk_graph_node *n) {

@@ -49,6 +49,7 @@ enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
 
 /* ---- rules.c: helpers of shape inference ---- */
 
+bool uk_is_real(enum uk_type t);
 bool uk_node_is_elementwise(const struct uk_graph_node *n);
 /* Returns the expression of an elementwise node. NULL: no memory. */
 const char *uk_expression_of(struct uk_graph *g, const struct uk_graph_node *n);

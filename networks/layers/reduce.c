@@ -258,6 +258,10 @@ enum uk_status uk_write_reduce_log_sum_exp(struct uk_writer *w, const struct uk_
 
 /* ---- ArgMax, ArgMin: the first or last index of the extreme element ---- */
 
+/* Index that ONNX Runtime returns if elements are NaN: it compares each element with the extreme one so far,
+ * from the first on. So NaN is passed over, unless it is the first: then no element is more extreme, and the
+ * index is 0. */
+
 enum uk_status uk_infer_arg(struct uk_graph *g, struct uk_graph_node *n) {
     const bool keep = uk_attribute_int(n, "keepdims", 1);
     int64_t extent[UK_RANK];
@@ -269,7 +273,20 @@ enum uk_status uk_infer_arg(struct uk_graph *g, struct uk_graph_node *n) {
     for (int d = 0; !s && d < n->input[0]->rank; d++)
         if (d != axis || keep)
             extent[rank++] = d == axis ? 1 : n->input[0]->extent[d];
-    return s ? s : uk_set_output(g, n, 0, UK_I64, rank, extent);
+    if (!s)
+        s = uk_set_output(g, n, 0, UK_I64, rank, extent);
+    return !s && !n->input[0]->extent[axis] && uk_value_elements(n->output[0])
+               ? uk_graph_fail(g, UK_REFUSED, n, "dimension %d of its input %s has no element to select",
+                               axis, uk_value_shape(n->input[0]))
+               : s;
+}
+
+/* Iterators of all dimensions, but 0 for the axis. */
+static void first_along(char *text, size_t room, int rank, int axis) {
+    size_t used = 0;
+
+    for (int d = 0; d < rank; d++)
+        used += (size_t)snprintf(text + used, room - used, d == axis ? "%s0" : "%si%d", d ? ", " : "", d);
 }
 
 enum uk_status uk_write_arg(struct uk_writer *w, const struct uk_graph_node *n, int output) {
@@ -295,9 +312,18 @@ enum uk_status uk_write_arg(struct uk_writer *w, const struct uk_graph_node *n, 
                                      d == axis ? 'k' : 'i', d);
     }
     const char *all = uk_iterators(x->rank);
+    const bool may_be_nan = uk_is_real(x->type);
+    const int64_t none = last ? -1 : x->extent[axis];
+    char otherwise[96], first[UK_RANK * 5];
+    first_along(first, sizeof first, x->rank, axis);
     uk_write_temp(w, n, "m", x->type, rank, extent, NULL);
-    uk_write(w, n, "@m[%s] = %s(i%d) $0[%s]", kept, strcmp(n->type, "ArgMin") ? "max" : "min", axis, all);
-    uk_write(w, n, "$y[%s] = %s(i%d) select($0[%s] == @m[%s], index(i%d), %" PRId64 ")", left,
-             last ? "max" : "min", axis, all, kept, axis, last ? (int64_t)-1 : x->extent[axis]);
+    uk_write(w, n,
+             may_be_nan ? "@m[%1$s] = %2$s(i%3$d) select($0[%4$s] == $0[%4$s], $0[%4$s], $0[%5$s])"
+                        : "@m[%1$s] = %2$s(i%3$d) $0[%4$s]",
+             kept, strcmp(n->type, "ArgMin") ? "max" : "min", axis, all, first);
+    snprintf(otherwise, sizeof otherwise,
+             may_be_nan ? "select(@m[%2$s] == @m[%2$s], %1$" PRId64 ", 0)" : "%1$" PRId64, none, kept);
+    uk_write(w, n, "$y[%s] = %s(i%d) select($0[%s] == @m[%s], index(i%d), %s)", left, last ? "max" : "min",
+             axis, all, kept, axis, otherwise);
     return UK_OK;
 }

@@ -5,6 +5,10 @@
 #include <string.h>
 #include "layers/layers.h"
 
+bool uk_is_real(enum uk_type t) {
+    return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
+}
+
 bool uk_node_is_elementwise(const struct uk_graph_node *n) {
     return n->op->expression || n->op->express;
 }

@@ -78,6 +78,7 @@ NETWORKS = {
     "through": (weight(location="sub/../../secret.bin"), "external data"), "link": (weight(location="link.bin"), "link.bin.*link out"),
     "no_file": (weight(location="none.bin"), "none.bin"), "short_file": (weight(location="short.bin"), "short.bin.*ends at byte 5"),
     "offset": (weight(location="short.bin", offset=-1), "offset is -1"), "length": (weight(location="short.bin", length=5), "it has 5 bytes, but the tensor needs 24"),
+    "no_element": (one("ArgMax", shapes=[value("x", [2, 0])], result=(2, 1), axis=1), "argmax_y.*dimension 1 of its input 2x0 has no element"),
     "nothing": (model([], X), "computes nothing"),
 }
 # uk run with good.onnx, which adds x [2, 3] and y [2, 3]: arguments, exit status, pattern for the message.

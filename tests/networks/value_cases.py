@@ -5,7 +5,7 @@ import collections
 import math
 import struct
 
-from onnx_writer import FLOAT, INT64, model, node, tensor, value
+from onnx_writer import FLOAT, INT32, INT64, model, node, tensor, value
 
 NAN, INF = math.nan, math.inf
 
@@ -15,7 +15,7 @@ Case = collections.namedtuple("Case", "model inputs right labels ulps")
 
 
 def array(values, *shape, kind=FLOAT):
-    return Array(list(shape or [len(values)]), list(values), kind)
+    return Array(list(shape) or [len(values)], list(values), kind)
 
 
 class Constant(Array):
@@ -138,5 +138,33 @@ def nan_after_products():
     return Case(model(nodes, [value("x", shape)], outputs, tensors), {"x": array(x, *shape)}, right, ["Conv, Clip", "Conv, Relu", "MatMul, Relu", "Gemm, Min"], 0)
 
 
+# ---- ArgMax, ArgMin ----
+
+
+def arg(values, is_max, last):
+    """The index of the extreme element by comparing each with the extreme one so far: a NaN stays if it is first."""
+    at = 0
+    for i, v in enumerate(values):
+        more = v > values[at] if is_max else v < values[at]
+        at = i if more or (last and v == values[at]) else at
+    return at
+
+
+def arg_nan():
+    lines = [[NAN, 5.0, 1.0, 2.0], [1.0, NAN, 3.0, 3.0], [NAN] * 4, [2.0, 2.0, NAN, 1.0], [-INF, NAN, -INF, NAN], [INF, 0.0, INF, NAN]]
+    flat = [v for line in lines for v in line]
+    rows = []
+    for op in "ArgMax", "ArgMin":
+        for last in 0, 1:
+            right = [arg(line, op == "ArgMax", last) for line in lines]
+            rows.append(row(op, [array(flat, 6, 4)], array(right, 6, 1, kind=INT64), axis=-1, select_last_index=last))
+            across = [arg(flat[i::4], op == "ArgMax", last) for i in range(4)]
+            rows.append(row(op, [array(flat, 6, 4)], array(across, 4, kind=INT64), axis=0, keepdims=0, select_last_index=last))
+            whole = [3, 0, 3, 0]
+            rows.append(row(op, [array(whole, 4, kind=INT32)], array([arg(whole, op == "ArgMax", last)], 1, kind=INT64), axis=0, select_last_index=last))
+    rows.append(row("ArgMax", [array([], 0, 3)], array([], 0, 1, kind=INT64), axis=1))
+    return case(rows)
+
+
 def all_cases():
-    return {f.__name__: f() for f in (nan_elementwise, nan_windows, nan_after_products)}
+    return {f.__name__: f() for f in (nan_elementwise, nan_windows, nan_after_products, arg_nan)}
