@@ -135,11 +135,22 @@ void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]) {
     }
 }
 
-int64_t uk_value_offset(const struct uk_graph_value *v) {
-    int64_t at = 0;
+int64_t uk_value_begin(const struct uk_graph_value *v) {
+    int64_t stride[UK_RANK], at = 0;
 
-    for (; v->storage; v = v->storage)
-        at += v->is_slice ? v->slice_at * (int64_t)uk_type_bytes(v->type) : 0;
+    for (; v->storage; v = v->storage) {
+        uk_value_strides(v, stride);
+        for (int d = 0; d < v->rank && v->is_slice; d++)
+            at += v->slice_from[d] * stride[d];
+    }
+    return at;
+}
+
+int64_t uk_value_offset(const struct uk_graph_value *v) {
+    const int64_t at = uk_value_begin(v) * (int64_t)uk_type_bytes(v->type);
+
+    while (v->storage)
+        v = v->storage;
     return at + v->offset;
 }
 

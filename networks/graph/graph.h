@@ -34,8 +34,9 @@ struct uk_graph_value {
     int order[UK_RANK];
     bool is_laid_out, wants_channels_last;
     struct uk_graph_value *storage;
-    bool is_slice; /* a part of the storage, with its strides, that begins at element slice_at */
-    int64_t slice_at;
+    bool is_slice; /* a part of the storage, with its strides, that begins at element slice_from of each
+                      dimension */
+    int64_t slice_from[UK_RANK];
     /* Set by plan: byte offset in the block, first and last layer that need the value. */
     int64_t offset,
         breadth; /* breadth: maximum, over the layers that need the value, of the bytes of all live values */
@@ -162,9 +163,11 @@ void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
 void uk_allow_constant(struct uk_graph *g, int64_t bytes);
 /* Number of elements; -1: more than UK_MAX_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
-/* Strides of the dimensions, in elements; and the offset of the first element in the network's block, in
- * bytes, once that is planned. */
+/* Strides of the dimensions; the distance of the first element from that of the storage that is no slice or
+ * view; both in elements. The offset of the first element in the network's block, in bytes, once that is
+ * planned. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
+int64_t uk_value_begin(const struct uk_graph_value *v);
 int64_t uk_value_offset(const struct uk_graph_value *v);
 /* The shape as text, "1x3x224x224", in one of a few buffers of the thread that later calls reuse. */
 const char *uk_value_shape(const struct uk_graph_value *v);

@@ -5,7 +5,8 @@
  * the larger value. Conditions:
  * - both have the same order of dimensions;
  * - the slice is no input, output or constant of the network, no view of another value, and has no view;
- * - no layer reads one slice and writes another one whose elements alternate with its own.
+ * - no layer then reads what overlaps the range of memory that it writes: functions refuse such operands,
+ * also if their elements alternate. Each placement is tried, and taken back if a layer does.
  */
 #include <string.h>
 #include "plan/plan.h"
@@ -30,12 +31,6 @@ static bool is_free(const struct uk_graph *g, const struct uk_graph_value *v) {
            uk_value_elements(v) > 0 && !is_viewed(g, v);
 }
 
-static const struct uk_graph_value *root_of(const struct uk_graph_value *v) {
-    while (v->storage)
-        v = v->storage;
-    return v;
-}
-
 /* Nodes that one layer may contain. If there are more than CHAIN, the layer is assumed to read anything. */
 struct chain {
     const struct uk_graph_node *node[CHAIN];
@@ -53,47 +48,77 @@ static void add(struct chain *c, const struct uk_graph_node *n) {
         c->node[c->nodes++] = n;
 }
 
-/* True if the layer that ends in the node may read memory of the root: the node's inputs and, through
- * elementwise nodes, theirs. */
-static bool reads(const struct uk_graph_node *last, const struct uk_graph_value *root) {
+/* The elements of the root, from `first` to `last`, between which those of the value are. */
+struct range {
+    const struct uk_graph_value *root;
+    int64_t first, last;
+};
+
+static struct range range_of(const struct uk_graph_value *v) {
+    int64_t stride[UK_RANK];
+    struct range r = {v, uk_value_begin(v), uk_value_begin(v)};
+
+    uk_value_strides(v, stride);
+    for (int d = 0; d < v->rank; d++)
+        r.last += (v->extent[d] - 1) * stride[d];
+    while (r.root->storage)
+        r.root = r.root->storage;
+    return r;
+}
+
+static bool overlaps(const struct range *r, const struct uk_graph_value *v) {
+    const struct range s = range_of(v);
+
+    return uk_value_elements(v) && s.root == r->root && s.first <= r->last && r->first <= s.last;
+}
+
+/* True if the layer that ends in the node may read elements in the range of its output, of which it does not
+ * copy those that are in their places. It reads the node's inputs and, through elementwise nodes, theirs. */
+static bool reads_what_it_writes(const struct uk_graph_node *last, const struct uk_graph_value *output) {
+    const struct range written = range_of(output);
     struct chain c = {{last}, 1, false};
 
     for (int k = 0; k < c.nodes; k++)
         for (int i = 0; i < c.node[k]->inputs; i++) {
             const struct uk_graph_value *v = c.node[k]->input[i];
 
-            if (v && root_of(v) == root)
+            if (!v || v->data || (last->op->is_union && uk_is_slice_of(v, output)))
+                continue;
+            if (overlaps(&written, v))
                 return true;
-            if (v && v->producer && !v->data && uk_node_is_elementwise(c.node[k]))
+            if (v->producer && uk_node_is_elementwise(c.node[k]))
                 add(&c, v->producer);
         }
-    return c.is_long;
+    return c.is_long && output->is_slice;
 }
 
-/* True if a layer other than `but` that writes into the memory of `in` may read v. */
-static bool is_read_by_other_layer(const struct uk_graph *g, const struct uk_graph_value *v,
-                                   const struct uk_graph_value *in, const struct uk_graph_node *but) {
+static bool has_conflict(const struct uk_graph *g) {
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
-        for (int i = 0; i < n->outputs && n != but && !n->is_folded; i++)
-            if (n->output[i] && root_of(n->output[i]) == root_of(in) && reads(n, v))
+        for (int i = 0; i < n->outputs && !n->is_folded && !n->op->is_view; i++) {
+            const struct uk_graph_value *v = n->output[i];
+            const bool needs_code = v && !(n->op->is_part && v->is_slice) && uk_value_elements(v);
+
+            if (needs_code && reads_what_it_writes(n, v))
                 return true;
+        }
     return false;
 }
 
-/* True if slices along the axis are contiguous in memory, one after the other. Otherwise their elements
- * alternate, and no layer may read one and write another: functions refuse operands whose memory ranges
- * overlap. */
-static bool is_disjoint_slice(const struct uk_graph_value *y, int axis) {
-    for (int d = 0; d < y->rank && y->order[d] != axis; d++)
-        if (y->extent[y->order[d]] != 1)
-            return false;
-    return true;
-}
-
-static void place(struct uk_graph_value *v, struct uk_graph_value *in, int64_t at) {
+static void place(struct uk_graph_value *v, struct uk_graph_value *in, const int64_t from[UK_RANK]) {
     v->storage = in;
     v->is_slice = true;
-    v->slice_at = at;
+    memcpy(v->slice_from, from, sizeof v->slice_from);
+}
+
+/* Makes v a slice, unless a layer would then have operands that overlap. */
+static bool try_place(const struct uk_graph *g, struct uk_graph_value *v, struct uk_graph_value *in,
+                      const int64_t from[UK_RANK]) {
+    place(v, in, from);
+    if (!has_conflict(g))
+        return true;
+    v->storage = NULL;
+    v->is_slice = false;
+    return false;
 }
 
 static int occurrences(const struct uk_graph_node *n, const struct uk_graph_value *v) {
@@ -107,33 +132,30 @@ static int occurrences(const struct uk_graph_node *n, const struct uk_graph_valu
 /* Makes the value inside a border a slice of the image. border.c adds borders only to values that qualify and
  * have the image's order. The border's node remains and writes the padding. */
 static void surround(struct uk_graph_node *n) {
-    int64_t stride[UK_RANK], at = 0;
+    int64_t from[UK_RANK];
 
-    uk_value_strides(n->output[0], stride);
-    for (int d = 0; d < n->output[0]->rank; d++)
-        at += uk_border_before(n, d) * stride[d];
-    place(n->input[0], n->output[0], at);
+    for (int d = 0; d < UK_RANK; d++)
+        from[d] = d < n->output[0]->rank ? uk_border_before(n, d) : 0;
+    place(n->input[0], n->output[0], from);
 }
 
 /* Makes inputs slices of the union. If all are, the node needs no code. */
 static void unite(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *y = n->output[0];
-    int64_t stride[UK_RANK], from;
     bool all = true;
     int axis;
 
     for (int i = 0; i < n->inputs; i++) {
+        int64_t at, from[UK_RANK] = {0};
         struct uk_graph_value *v = n->input[i];
-        if (!v || (n->op->is_union && v->rank != y->rank) || !uk_part_of_union(g, n, i, &axis, &from)) {
+        if (!v || (n->op->is_union && v->rank != y->rank) || !uk_part_of_union(g, n, i, &axis, &at)) {
             all &= v && v->rank != y->rank; /* scales and zero points are not elements */
             continue;
         }
         if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&
-            same_order(v, y) && occurrences(n, v) == 1 &&
-            (is_disjoint_slice(y, axis) ||
-             (!reads(v->producer, root_of(y)) && !is_read_by_other_layer(g, v, y, n)))) {
-            uk_value_strides(y, stride);
-            place(v, y, from * stride[axis]);
+            same_order(v, y) && occurrences(n, v) == 1) {
+            from[axis] = at;
+            try_place(g, v, y, from);
         }
         all &= uk_is_slice_of(v, y) || !uk_value_elements(v);
     }
@@ -142,23 +164,14 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
 
 static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *x = n->input[0];
-    int64_t stride[UK_RANK], from[UK_RANK];
     bool all = true;
 
     for (int i = 0; i < n->outputs; i++) {
         struct uk_graph_value *v = n->output[i];
-        if (!v || !v->uses)
-            continue;
-        if (x->data || !is_free(g, v) || !same_order(v, x) || !uk_part_of_input(g, n, i, from) ||
-            is_read_by_other_layer(g, v, x, n)) {
-            all = false;
-            continue;
-        }
-        int64_t at = 0;
-        uk_value_strides(x, stride);
-        for (int d = 0; d < x->rank; d++)
-            at += from[d] * stride[d];
-        place(v, x, at);
+        int64_t from[UK_RANK] = {0};
+        if (v && v->uses)
+            all &= !x->data && is_free(g, v) && same_order(v, x) && uk_part_of_input(g, n, i, from) &&
+                   try_place(g, v, x, from);
     }
     n->is_placed = all;
 }

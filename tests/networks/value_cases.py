@@ -6,12 +6,14 @@ import math
 import struct
 
 from onnx_writer import FLOAT, INT32, INT64, model, node, tensor, value
+from unions import Graph
 
 NAN, INF = math.nan, math.inf
 
 Array = collections.namedtuple("Array", "shape values kind")
-# right: outputs in order; labels: what each of them shows; ulps: units in the last place by which a float may differ.
-Case = collections.namedtuple("Case", "model inputs right labels ulps")
+# right: outputs in order; labels: what each of them shows; ulps: units in the last place by which a float may differ;
+# is_emulated: the case runs for other targets, too.
+Case = collections.namedtuple("Case", "model inputs right labels ulps is_emulated", defaults=[True])
 
 
 def array(values, *shape, kind=FLOAT):
@@ -166,5 +168,39 @@ def arg_nan():
     return case(rows)
 
 
+# ---- parts of parts ----
+
+
+def unions(seed, is_emulated=False):
+    g = Graph(seed)
+    shape, values = g.value["x"].shape, g.value["x"].values
+    network = model(g.nodes, [value("x", shape)], [value(o, g.value[o].shape) for o in g.outputs], g.constants, opset=13)
+    right = [array(g.value[o].values, *g.value[o].shape) for o in g.outputs]
+    return Case(network, {"x": array(values, *shape)}, right, [f"random union {seed}, {o}" for o in g.outputs], 0, is_emulated)
+
+
+def nested_unions():
+    """Unions in unions: a value that is read twice, rows of a union that are read by a layer that writes beside
+    them, an input of the network, an output that is part of another, a part of a union."""
+    nodes = [
+        node("Relu", ["x"], ["a"]), node("Concat", ["a", "x"], ["c"], axis=1), node("Concat", ["c", "a"], ["y0"], axis=1),
+        node("Concat", ["x", "x", "x"], ["y1"], axis=0), node("Neg", ["x"], ["b"]), node("Abs", ["x"], ["d"]), node("Neg", ["d"], ["e"]),
+        node("Concat", ["b", "e"], ["f"], axis=0), node("Concat", ["d", "d"], ["g"], axis=0), node("Concat", ["g", "f"], ["y2"], axis=1),
+        node("Relu", ["b"], ["y3"]), node("Concat", ["y3", "b"], ["y4"], axis=1), node("Split", ["y4", "sizes"], ["h", "i"], axis=1),
+        node("Concat", ["i", "h"], ["y5"], axis=1),
+    ]
+    x = [[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]
+    each = lambda function: [[function(v) for v in line] for line in x]
+    beside = lambda *parts: [sum(lines, []) for lines in zip(*parts)]
+    a, b, d = each(lambda v: max(v, 0.0)), each(lambda v: -v), each(abs)
+    e, y3 = each(lambda v: -abs(v)), each(lambda v: max(-v, 0.0))
+    y4 = beside(y3, b)
+    right = [beside(a, x, a), x * 3, beside(d + d, b + e), y3, y4, [line[2:] + line[:2] for line in y4]]
+    outputs = [value(f"y{i}", [len(r), len(r[0])]) for i, r in enumerate(right)]
+    return Case(model(nodes, [value("x", [2, 3])], outputs, [tensor("sizes", [2], [2, 4], INT64)], opset=13), {"x": array(sum(x, []), 2, 3)},
+                [array(sum(r, []), len(r), len(r[0])) for r in right], [f"y{i}" for i in range(6)], 0)
+
+
 def all_cases():
-    return {f.__name__: f() for f in (nan_elementwise, nan_windows, nan_after_products, arg_nan)}
+    cases = {f.__name__: f() for f in (nan_elementwise, nan_windows, nan_after_products, arg_nan, nested_unions)}
+    return {**cases, **{f"unions_{seed}": unions(seed) for seed in range(60)}}
