@@ -73,6 +73,7 @@ static enum uk_status split_inputs(struct uk_graph *g, struct uk_graph_node *n, 
     if (!rest || !part || !output)
         return uk_graph_no_memory(g);
     *rest = *n;
+    rest->number = g->node_count++;
     rest->input += kept - 1;
     rest->inputs -= kept - 1;
     rest->output[0]->producer = rest;
