@@ -101,6 +101,16 @@ static int check_options(const struct uk_arguments *a) {
     return UK_EXIT_OK;
 }
 
+static int no_size(struct uk_program *const *program, int programs, const char *name) {
+    struct uk_closest_name near = {.word = name};
+
+    for (int i = 0; i < programs; i++)
+        for (const struct uk_var *v = program[i]->sizes; v; v = v->next)
+            uk_consider_name(&near, v->name);
+    return uk_complain(UK_EXIT_USAGE, "no program has a size '%s'%s%s%s", name,
+                       near.name ? "; did you mean '" : "", near.name ? near.name : "", near.name ? "'" : "");
+}
+
 /* Loads all programs into the first job's context. Exit status. */
 static int load_all(struct uk_job *job, struct uk_program **program, const struct uk_arguments *a) {
     for (int i = 0; i < a->positionals; i++) {
@@ -118,7 +128,7 @@ static int load_all(struct uk_job *job, struct uk_program **program, const struc
     }
     for (int i = 0; i < a->bindings; i++)
         if (!a->binding[i].is_used)
-            return uk_complain(UK_EXIT_USAGE, "no program has a size '%s'", a->binding[i].name);
+            return no_size(program, a->positionals, a->binding[i].name);
     return UK_EXIT_OK;
 }
 

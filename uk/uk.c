@@ -19,7 +19,7 @@ static bool parse_integer(const char *text, int64_t *value) {
 
 static int add_binding(struct uk_arguments *a, const char *option, const char *text) {
     struct uk_size_value *b = &a->binding[a->bindings];
-    const char *equals = strchr(text, '=');
+    const char *equals = strrchr(text, '='); /* names of a network's dimensions may contain it */
     size_t n = equals ? (size_t)(equals - text) : 0;
     if (!n || n >= sizeof b->name || !parse_integer(equals + 1, &b->value))
         return uk_complain(UK_EXIT_USAGE, "%s %s: expected NAME=INTEGER, for instance %s M=784", option, text,

@@ -21,7 +21,7 @@ enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 /* A value for a size: --define M=784 makes M a constant, --size M=784 passes it as an argument of the
  * function. */
 struct uk_size_value {
-    char name[64];
+    char name[256];
     int64_t value;
     bool is_constant;
     bool is_used; /* true if a program has a size of this name */

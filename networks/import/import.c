@@ -282,6 +282,7 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, c
     uk_unpacking_begin(&u);
     Onnx__ModelProto *model = onnx__model_proto__unpack(&u.allocator, length, bytes);
     im.model = model;
+    im.end_of_sizes = &im.first_size;
     if (!model || !model->graph)
         s = u.failed ? uk_graph_no_memory(g)
                      : uk_graph_fail(g, UK_REFUSED, NULL, "the file is not an ONNX model");
@@ -297,6 +298,8 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, c
     if (!s)
         s = outputs(&im, model->graph);
     uk_names_free(&scope.names);
+    uk_names_free(&im.inputs);
+    uk_names_free(&im.sizes);
     if (model)
         onnx__model_proto__free_unpacked(model, NULL);
     return s;

@@ -22,6 +22,10 @@ static enum uk_status check_tensors(struct uk_graph *g, const struct uk_network_
                 return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
                                      "the %s given for '%s' has dimension %d = %lld; give 0 or more", what,
                                      t[i].name, d, (long long)t[i].shape[d]);
+        for (int j = 0; j < i; j++)
+            if (!strcmp(t[i].name, t[j].name))
+                return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "two %ss are given for '%s'; give one",
+                                     what, t[i].name);
     }
     return UK_OK;
 }
@@ -75,6 +79,19 @@ static bool is_stated(const Onnx__TensorShapeProto__Dimension *d) {
     return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0;
 }
 
+/* Remembers the name of an open dimension. False: no memory. */
+static bool add_size(struct uk_importing *im, const char *name) {
+    struct uk_graph_value *v;
+
+    if (!*name || uk_names_find(&im->sizes, name))
+        return true;
+    if (!(v = uk_alloc(&im->g->arena, sizeof *v)) || !(v->name = uk_strdup(&im->g->arena, name)))
+        return false;
+    *im->end_of_sizes = v;
+    im->end_of_sizes = &v->next;
+    return uk_names_add(&im->sizes, v->name, v);
+}
+
 /* Sets the extent to -1 if neither the file nor the options state it. */
 static enum uk_status input_extent(struct uk_importing *im, struct uk_graph_value *v, int i,
                                    const Onnx__TensorShapeProto__Dimension *d,
@@ -87,6 +104,8 @@ static enum uk_status input_extent(struct uk_importing *im, struct uk_graph_valu
             im->g, UK_REFUSED, NULL,
             "input '%s': dimension %d is %lld in the file, but %lld in the shape given for it", v->name, i,
             (long long)d->dim_value, (long long)shape->shape[i]);
+    if (!add_size(im, name_of(d)))
+        return uk_graph_no_memory(im->g);
     if (*extent < 0 && *name_of(d))
         size_given(im->options, name_of(d), extent);
     return UK_OK;
@@ -139,10 +158,23 @@ static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto 
     const struct uk_network_options *o = im->options;
     struct uk_graph_value *v = uk_import_find(im, uk_or_empty(info->name));
 
+    const char *name = uk_or_empty(info->name);
+    const struct uk_network_tensor *constant = find_given_shape(o->constants, o->constant_count, name),
+                                   *shape = find_given_shape(o->shapes, o->shape_count, name);
+
+    if (constant && shape)
+        return uk_graph_fail(im->g, UK_INVALID_ARGUMENT, NULL,
+                             "a shape and a constant are given for '%s'; leave out the shape", name);
     if (v && v->data) /* the initializer makes it a constant */
-        return UK_OK;
-    if (!(v = uk_import_define(im, uk_or_empty(info->name), NULL)))
+        return constant || shape
+                   ? uk_graph_fail(im->g, UK_INVALID_ARGUMENT, NULL,
+                                   "a %s is given for '%s', which the file makes a constant; leave it out",
+                                   constant ? "constant" : "shape", name)
+                   : UK_OK;
+    if (!(v = uk_import_define(im, name, NULL)))
         return im->g->status;
+    if (!uk_names_add(&im->inputs, v->name, v))
+        return uk_graph_no_memory(im->g);
     if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
         return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' is not a tensor", v->name);
     const Onnx__TypeProto__Tensor *t = info->type->tensor_type;
@@ -150,9 +182,7 @@ static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto 
     if (v->type == UK_TYPES)
         return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': %s is not supported", v->name,
                              uk_import_type_name(t->elem_type));
-    const struct uk_network_tensor *constant = find_given_shape(o->constants, o->constant_count, v->name);
-    enum uk_status s =
-        input_shape(im, v, t, constant ? constant : find_given_shape(o->shapes, o->shape_count, v->name));
+    enum uk_status s = input_shape(im, v, t, constant ? constant : shape);
     if (s || constant)
         return s ? s : constant_input(im, v, constant, o->constant_data[constant - o->constants]);
     v->is_input = true;
@@ -160,12 +190,60 @@ static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto 
     return UK_OK;
 }
 
+/* ---- names in the options ---- */
+
+static enum uk_status refuse_name(struct uk_graph *g, const char *what, const struct uk_closest_name *near,
+                                  struct uk_list *known) {
+    const char *list = known->count ? uk_list_end(known, &g->arena) : "none";
+
+    return list ? uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                                "the network has no %s '%s'%s%s%s; its %ss are %s", what, near->word,
+                                near->name ? "; did you mean '" : "", near->name ? near->name : "",
+                                near->name ? "'" : "", what, list)
+                : uk_graph_no_memory(g);
+}
+
+static enum uk_status check_inputs(struct uk_importing *im, const struct uk_network_tensor *given,
+                                   int count) {
+    struct uk_list known = {.count = 0};
+    int i = 0;
+
+    while (i < count && uk_names_find(&im->inputs, given[i].name))
+        i++;
+    if (i == count)
+        return UK_OK;
+    struct uk_closest_name near = {.word = given[i].name};
+    for (const struct uk_graph_value *v = im->g->values; v; v = v->next)
+        if (uk_names_find(&im->inputs, v->name) == v) {
+            uk_consider_name(&near, v->name);
+            uk_list_put(&known, ", ", "%s", v->name);
+        }
+    return refuse_name(im->g, "input", &near, &known);
+}
+
+/* Refuses sizes that are no dimensions' names. */
+static enum uk_status check_sizes(struct uk_importing *im) {
+    const struct uk_network_options *o = im->options;
+    struct uk_list known = {.count = 0};
+    int i = 0;
+
+    while (i < o->size_count && uk_names_find(&im->sizes, o->size_names[i]))
+        i++;
+    if (i == o->size_count)
+        return UK_OK;
+    struct uk_closest_name near = {.word = o->size_names[i]};
+    for (const struct uk_graph_value *v = im->first_size; v; v = v->next) {
+        uk_consider_name(&near, v->name);
+        uk_list_put(&known, ", ", "%s", v->name);
+    }
+    return refuse_name(im->g, "size", &near, &known);
+}
+
 /* ---- open dimensions ---- */
 
 /* What is open, and the options that close it, as lists in a message. */
 struct open {
     struct uk_list inputs, options;
-    struct uk_names named; /* dimensions that have an option --size in the list */
 };
 
 /* The quotation mark around an option's value, in case that a shell splits or expands the name. */
@@ -173,21 +251,20 @@ static const char *quote(const char *name) {
     return strpbrk(name, " \t$&|;<>()*[]{}~`#!\"\\") ? "'" : "";
 }
 
-/* Lists --size for a dimension, once for each name. False: no memory. */
-static bool list_size(struct open *o, const char *name) {
-    static struct uk_graph_value closed;
+/* Lists --size for a dimension, once for each name. */
+static void list_size(struct uk_importing *im, struct open *o, const char *name) {
+    struct uk_graph_value *size = uk_names_find(&im->sizes, name);
 
-    if (uk_names_find(&o->named, name))
-        return true;
-    uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(name), name);
-    return uk_names_add(&o->named, name, &closed);
+    if (!size->uses++)
+        uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(name), name);
 }
 
 /* Lists an input with open dimensions. Those without a name are closed by the input's --shape, which then
- * states all of its dimensions. */
-static bool list_input(struct open *o, const struct uk_graph_value *v, const Onnx__TensorShapeProto *shape) {
+ * states all of its dimensions. False: no memory. */
+static bool list_input(struct uk_importing *im, struct open *o, const struct uk_graph_value *v,
+                       const Onnx__TensorShapeProto *shape) {
     struct uk_text shown = {0}, numbers = {0};
-    bool needs_shape = !shape, all_listed = true;
+    bool needs_shape = !shape;
 
     for (int i = 0; shape && i < v->rank; i++) {
         const char *name = name_of(shape->dim[i]), *between = i ? ", " : "";
@@ -207,10 +284,10 @@ static bool list_input(struct open *o, const struct uk_graph_value *v, const Onn
                     numbers.text ? numbers.text : "?,?,...");
     for (int i = 0; !needs_shape && i < v->rank; i++)
         if (v->extent[i] < 0)
-            all_listed &= list_size(o, name_of(shape->dim[i]));
+            list_size(im, o, name_of(shape->dim[i]));
     free(shown.text);
     free(numbers.text);
-    return all_listed && !shown.failed && !numbers.failed;
+    return !shown.failed && !numbers.failed;
 }
 
 /* Sets g->open if dimensions of inputs are. */
@@ -222,12 +299,11 @@ static enum uk_status find_open(struct uk_importing *im, const Onnx__GraphProto 
     for (size_t i = 0; i < graph->n_input && done; i++) {
         const struct uk_graph_value *v = uk_import_find(im, uk_or_empty(graph->input[i]->name));
         if (v && !v->has_shape)
-            done = list_input(&o, v, graph->input[i]->type->tensor_type->shape);
+            done = list_input(im, &o, v, graph->input[i]->type->tensor_type->shape);
     }
     const char *inputs = uk_list_end(&o.inputs, &g->arena), *options = uk_list_end(&o.options, &g->arena);
     if (done && o.inputs.count && inputs && options)
         g->open = uk_format(&g->arena, "inputs have open dimensions: %s; give %s", inputs, options);
-    uk_names_free(&o.named);
     return done && inputs && options && (g->open || !o.inputs.count) ? UK_OK : uk_graph_no_memory(g);
 }
 
@@ -241,13 +317,11 @@ enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto 
     s = uk_import_initializers(im, graph);
     for (size_t i = 0; i < graph->n_input && !s; i++)
         s = input(im, graph->input[i]);
-    for (int i = 0; i < im->options->shape_count && !s; i++)
-        if (!uk_import_find(im, im->options->shapes[i].name))
-            s = uk_graph_fail(g, UK_REFUSED, NULL, "a shape is given for '%s', but no input has this name",
-                              im->options->shapes[i].name);
-    for (int i = 0; i < im->options->constant_count && !s; i++)
-        if (!uk_import_find(im, im->options->constants[i].name))
-            s = uk_graph_fail(g, UK_REFUSED, NULL, "a constant is given for '%s', but no input has this name",
-                              im->options->constants[i].name);
+    if (!s)
+        s = check_inputs(im, im->options->shapes, im->options->shape_count);
+    if (!s)
+        s = check_inputs(im, im->options->constants, im->options->constant_count);
+    if (!s)
+        s = check_sizes(im);
     return s ? s : find_open(im, graph);
 }

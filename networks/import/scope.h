@@ -33,6 +33,10 @@ struct uk_importing {
     const char *folder;
     const struct uk_network_options *options;
     struct uk_name_scope *scope;
+    struct uk_names inputs; /* all but those that initializers make constants */
+    /* Names of inputs' open dimensions, each as a value that has only a name, in the order of the file. */
+    struct uk_names sizes;
+    struct uk_graph_value *first_size, **end_of_sizes;
     int64_t inlined; /* nodes of functions so far */
 };
 

@@ -176,7 +176,8 @@ class Function(OfThisProcess):
             elif name in self._sizes:
                 given[name] = values.size(name, value)
             elif name not in self._places:
-                raise ArgumentError(f"{self._program.name} has no tensor, scalar or size '{name}'")
+                known = [*self._places, *self._scalars, *self._sizes]
+                raise ArgumentError(f"{self._program.name} has no tensor, scalar or size '{name}'{values.closest(name, known)}")
             elif arrays[self._places[name]] is not None:
                 raise ArgumentError(f"{self._program.name}: {name} is given twice")
             else:

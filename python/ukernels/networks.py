@@ -113,8 +113,9 @@ class Network(OfThisProcess):
         if len(inputs) > len(self.inputs):
             raise ArgumentError(f"the network takes {len(self.inputs)} arrays, but {len(inputs)} were given")
         for name, value in (named or {}).items():
-            if name not in (v.name for v in self.inputs):
-                raise ArgumentError(f"the network has no input '{name}'; its inputs are {', '.join(v.name for v in self.inputs)}")
+            names = [v.name for v in self.inputs]
+            if name not in names:
+                raise ArgumentError(f"the network has no input '{name}'{values.closest(name, names)}; its inputs are {', '.join(names)}")
             if name in given:
                 raise ArgumentError(f"{name} is given twice")
             given[name] = value

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
-from typing import Any
+from typing import Any, Iterable
 
 from .arrays import RANGES, TYPES
 from .errors import ArgumentError, ArrayTypeError
@@ -58,3 +59,9 @@ def scalar(name: str, kind: int, value: Any) -> float:
         if not low <= value <= high or int(value) != value or int(found) != int(value):
             raise ArgumentError(f"scalar {name} is {value}, which {TYPES[kind]} cannot represent, or a double not exactly; pass another number")
     return found
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """Returns the part of a message that suggests one of the names for a misspelt one, or an empty text."""
+    found = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean '{found[0]}'" if found else ""

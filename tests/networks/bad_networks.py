@@ -88,13 +88,24 @@ RUNS = [
     (["--input=good.npy"] * 3, 2, "--input good.npy.*2 inputs"), (["--input="], 2, "--input"), (["--output=none/o.npy"], 1, "none/o.npy"),
     (["--output=a.npy", "--output=b.npy"], 2, "--output b.npy.*1 output"), (["--layers=five.bin/x"], 1, "five.bin"), (["--layers="], 2, "--layers"),
     (["--shape=x"], 2, "--shape x"), (["--shape=x=2,,3"], 2, "--shape"), (["--shape=x=2,-3"], 2, "--shape"), (["--shape=x=" + ",".join("1" * 9)], 2, "--shape"),
-    (["--shape=x=3,3"], 1, "input 'x'"), (["--shape=x=2"], 1, "input 'x'"), (["--shape=z=2"], 1, "given for 'z'"), (["--constant=x"], 2, "--constant"),
-    (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 1, "given for 'z'"), (["--constant=x=whole.npy"], 1, "input 'x'"),
+    (["--shape=x=3,3"], 1, "input 'x'"), (["--shape=x=2"], 1, "input 'x'"), (["--shape=z=2"], 2, "no input 'z'; its inputs are x, y$"), (["--constant=x"], 2, "--constant"),
+    (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 2, "no input 'z'; its inputs are x, y$"), (["--constant=x=whole.npy"], 1, "input 'x'"),
+    (["--size=batch=4"], 2, "no size 'batch'; its sizes are none$"), (["--shape=x=2,3", "--shape=x=2,3"], 2, "two shapes are given for 'x'"),
+    (["--constant=x=good.npy", "--shape=x=2,3"], 2, "leave out the shape"), (["--constant=x=good.npy"] * 2, 2, "two constants are given for 'x'"),
+    (["--input=foo=good.npy"], 2, "no input 'foo'; its inputs are x, y$"), (["--input=x=good.npy"] * 2, 2, "given for this input already"),
+    (["--input=x=good.npy"] + ["--input=good.npy"] * 2, 2, "--input good.npy: .*2 inputs"),
     (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 1, "s: cannot read"), (["--schedule=words.pb"], 1, "words.pb:1: expected .layer."), (["--device=interp"], 2, "--device"), (["--device=sim"], 2, "--device"),
     (["--time", "--target=amdgcn-gfx90a"], 2, "--time"), (["--target=nvptx-sm80"], 1, "nvptx-sm80"),
     (["--check=some"], 2, "--check=some"), (["--time", "--target=aarch64-neon"], 2, "--time"), (["--count"], 2, "--count"), (["--count=some"], 2, "--count=some"),
     (["--count=layers"], 2, "--count"), (["--count=layers", "--target=amdgcn-gfx90a"], 2, "--count=layers"), (["--target=none"], 1, "none"),
     (["--threads=0"], 2, "--threads"), (["good.onnx"], 2, "too many"),
+]
+# The same with named.onnx, which adds image [batch, 3], mask ["", "seq=2"] and the constants w and v.
+NAMED = [
+    (["--size=batchsize=4"], "no size 'batchsize'; did you mean 'batch'; its sizes are batch, seq=2$"), (["--size=seq=2"], "no size 'seq'; "),
+    (["--shape=imag=2,3"], "no input 'imag'; did you mean 'image'; its inputs are image, mask$"), (["--constant=images=good.npy"], "no input 'images'; did you mean 'image'"),
+    (["--shape=w=2,3"], "'w', which the file makes a constant"), (["--constant=w=good.npy"], "'w', which the file makes a constant"), (["--shape=v=2,3"], "no input 'v'; "),
+    (["--size=batch=2", "--size=seq=2=3", "--shape=mask=2,3", "--input=imagee=x.npy"], "no input 'imagee'; did you mean 'image'; its inputs are image, mask$"),
 ]
 COMPILES = [
     (["--target=amdgcn-gfx90a", "-o", "g.o"], 1, "GPU"),
@@ -126,6 +137,9 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
     os.symlink(outer + "/secret.bin", folder + "/link.bin")
     files = {"five.bin": b"12345", "short.bin": b"12345", "good.npy": npy([2, 3], floats), "other.npy": npy([3, 2], floats), "cut.npy": npy([2, 3], floats)[:-1],
              "whole.npy": npy([2, 3], [1] * 6, INT64), "words.pb": b"A tensor.", "good.onnx": model([node("Add", ["x", "y"], ["z"])], [X[0], Y[0]], [value("z", [2, 3])])}
+    weights = [tensor("w", [2, 3], floats), tensor("v", [2, 3], floats)]
+    files["named.onnx"] = model([node("Add", ["image", "mask"], ["s"]), node("Add", ["s", "w"], ["t"]), node("Add", ["t", "v"], ["y"])],
+                                [value("image", ["batch", 3]), value("mask", ["", "seq=2"]), value("w", [2, 3])], Y, weights)
     for name, data in files.items():
         put(name, data)
     for name, (data, pattern) in NETWORKS.items():
@@ -146,6 +160,7 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
               (["tune", "good.onnx", "-o", "none/x"], 1, "none/x"), (["tune", "good.onnx", "--shape=x=2"], 1, "input 'x'"),
               (["tune", "good.onnx", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a"), (["tune", "good.onnx", "--log=none/x", "--trials=2"], 1, "none/x"), (["explain", "good.onnx", "--shape=x=2"], 1, "input 'x'")]
     cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
+    cases += [(["run", "named.onnx", *words], 2, pattern) for words, pattern in NAMED]
     cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
     before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}
     failures = list(filter(None, pool.map(lambda case: wrong(*case, folder), cases)))

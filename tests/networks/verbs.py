@@ -18,7 +18,7 @@ import tempfile
 
 import every_operator
 import small_networks
-from onnx_writer import FLOAT, INT32, INT64, elements, npy, tensor
+from onnx_writer import FLOAT, INT32, INT64, elements, model, node, npy, tensor, value
 
 uk, cc, *targets = sys.argv[1:]
 failures = []
@@ -181,6 +181,21 @@ def check_open():
         expect(r"^output y f32 \[3, 4\]", run("run", "open.onnx", *words, "--constant=shape=shape.npy", "--check"), " ".join(words))
 
 
+def check_names():
+    """Names of inputs, of dimensions and of files may contain '='; files without a name are for the inputs without one."""
+    os.mkdir("folder=1")
+    for name, data in (("two.npy", [2.0, 2.0]), ("folder=1/three.npy", [3.0, 3.0])):
+        write(name, npy([2], data))
+    write("names.onnx", model([node("Mul", ["a", "a"], ["aa"]), node("Add", ["aa", "a=b"], ["y"])], [value("a", ["n=1"]), value("a=b", ["n=1"])],
+                              [value("y", ["n=1"])]))
+    for words, wanted in ((["--input=a=b=folder=1/three.npy", "--input=a=two.npy"], 7), (["--input=a=two.npy", "--input=folder=1/three.npy"], 7),
+                          (["--input=a=b=two.npy", "--input=a=folder=1/three.npy"], 11), (["--constant=a=b=folder=1/three.npy", "--input=two.npy"], 7),
+                          (["--constant=a=folder=1/three.npy", "--input=a=b=two.npy"], 11)):
+        run("run", "names.onnx", "--size=n=1=2", *words, "--output=y.npy")
+        if floats(read_npy("y.npy")[2]) != (wanted, wanted):
+            fail(f"uk run names.onnx {' '.join(words)}: {floats(read_npy('y.npy')[2])}, not {wanted}")
+
+
 def check_places():
     """Values are placed in the minimum of memory."""
     write("chain.onnx", small_networks.chain())
@@ -295,6 +310,7 @@ with tempfile.TemporaryDirectory() as work:
     check_gpu()
     check_sums()
     check_open()
+    check_names()
     check_places()
     check_borders()
     check_subnormal()

@@ -100,7 +100,11 @@ def test_refused(product):
             net(given, out=out)
     with pytest.raises(uk.ArgumentError, match="no input 'z'"):
         net(feed={"z": x})
-    for options, message in (({"sizes": {"rows": 2**64 + 4}}, "size rows is 18446744073709551620"), ({"sizes": {"rows": 4.0}}, "size rows is a float"),
+    with pytest.raises(uk.ArgumentError, match="no input 'xs'; did you mean 'x'; its inputs are x"):
+        net(feed={"xs": x})
+    for options, message in (({"sizes": {"row": 4}}, "no size 'row'; did you mean 'rows'; its sizes are rows"),
+                             ({"shapes": {"xx": (4, 5)}}, "no input 'xx'; did you mean 'x'"), ({"sizes": {"rows": 4}, "constants": {"y": x}}, "no input 'y'"),
+                             ({"sizes": {"rows": 2**64 + 4}}, "size rows is 18446744073709551620"), ({"sizes": {"rows": 4.0}}, "size rows is a float"),
                              ({"shapes": {"x": (4.5, 5)}}, "an extent of x is a float"), ({"threads": -1}, "threads is -1")):
         with pytest.raises(uk.ArgumentError, match=message):
             uk.network(path, **options)

@@ -307,6 +307,7 @@ expect 0 '# matmul.*# softly' "^$plain" compile matmul.uk softly.uk --emit=loops
 expect 1 '' 'function matmul is also made from matmul.uk; rename one' compile matmul.uk matmul.uk -o both.o
 expect 2 '' 'name is for one program, but 2 are given' compile matmul.uk softly.uk --name=f -o both.o
 expect 2 '' "no program has a size 'Q'" compile matmul.uk softly.uk --size Q=1 -o both.o
+expect 2 '' "no program has a size 'ldd'; did you mean 'lda'" compile matmul.uk softly.uk --size ldd=1 -o both.o
 expect 0 '' '' compile matmul.uk --workspace=argument -o work.o
 [[ $(nm work.o | grep -c ' U ') == 0 ]] || fail 'work.o needs other functions'
 expect 0 'int64_t matmul_workspace\(' '' compile matmul.uk --workspace=argument --emit=header

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs and outputs of networks: tensors in files, or random values. */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "bench.h"
 #include "operands/data.h"
 #include "file.h"
@@ -67,44 +69,70 @@ static const char *fill_random(const struct uk_network_tensor *t, void *data, ui
 
 /* ---- inputs ---- */
 
-static int input_named(const struct uk_net_job *j, const char *name, size_t length) {
+/* Returns the input whose name, the longest of several, begins the text and is followed by '='; -1: there is
+ * none. *file: what follows. */
+static int input_named(const struct uk_net_job *j, const char *text, const char **file) {
     const struct uk_network_tensor *t;
+    size_t longest = 0;
+    int found = -1;
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
-        if (strlen(t->name) == length && !strncmp(t->name, name, length))
-            return i;
-    return -1;
-}
-
-/* The file for an input: given by name, or else by position among those given without names. */
-static const char *file_of(const struct uk_net_job *j, int input) {
-    const char *by_order = NULL, *file;
-    int order = 0;
-
-    for (int i = 0; (file = uk_repeated_option(j->arguments, "--input", i)); i++) {
-        const char *equals = strchr(file, '=');
-        const int named = equals ? input_named(j, file, (size_t)(equals - file)) : -1;
-        if (named == input)
-            return equals + 1;
-        if (named < 0 && order++ == input)
-            by_order = file;
+    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
+        const size_t n = strlen(t->name);
+        if (n >= longest && !strncmp(text, t->name, n) && text[n] == '=') {
+            longest = n;
+            found = i;
+            *file = text + n + 1;
+        }
     }
-    return by_order;
+    return found;
 }
 
-static int check_inputs(const struct uk_net_job *j) {
-    const char *file;
-    const int inputs = j->inputs_count;
+/* Refuses NAME=FILE whose NAME is no input's. */
+static int refuse_name(const struct uk_net_job *j, const char *text) {
+    char *name = strndup(text, strcspn(text, "="));
+    struct uk_closest_name near = {.word = name ? name : ""};
+    const struct uk_network_tensor *t;
+    struct uk_text list = {0};
+
+    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
+        uk_consider_name(&near, t->name);
+        uk_put(&list, "%s%s", list.length ? ", " : "", t->name);
+    }
+    uk_complain(
+        0, "--input %s: there is no such file, and the network has no input '%s'%s%s%s; its inputs are %s",
+        text, near.word, near.name ? "; did you mean '" : "", near.name ? near.name : "",
+        near.name ? "'" : "", list.length ? list.text : "none");
+    free(list.text);
+    free(name);
+    return UK_EXIT_USAGE;
+}
+
+/* Assigns the files of --input: those given by name, then the others to the other inputs in the model's
+ * order. */
+static int assign_files(struct uk_net_job *j) {
+    const char *file, *option;
     int order = 0;
 
-    for (int i = 0; (file = uk_repeated_option(j->arguments, "--input", i)); i++) {
-        const char *equals = strchr(file, '=');
-        if (equals && input_named(j, file, (size_t)(equals - file)) >= 0)
+    for (int i = 0; (option = uk_repeated_option(j->arguments, "--input", i)); i++) {
+        const int named = input_named(j, option, &file);
+        if (named >= 0 && j->sources[named])
+            return uk_complain(UK_EXIT_USAGE, "--input %s: a file is given for this input already; give one",
+                               option);
+        if (named >= 0)
+            j->sources[named] = file;
+        else if (strchr(option, '=') && access(option, F_OK))
+            return refuse_name(j, option);
+    }
+    for (int i = 0; (option = uk_repeated_option(j->arguments, "--input", i)); i++) {
+        if (input_named(j, option, &file) >= 0)
             continue;
-        if (order++ == inputs)
+        while (order < j->inputs_count && j->sources[order])
+            order++;
+        if (order == j->inputs_count)
             return uk_complain(UK_EXIT_USAGE,
-                               "--input %s: the network has only %d input%s; leave this one out", file,
-                               inputs, inputs == 1 ? "" : "s");
+                               "--input %s: the network has only %d input%s; leave this one out", option,
+                               order, order == 1 ? "" : "s");
+        j->sources[order] = option;
     }
     return UK_EXIT_OK;
 }
@@ -147,7 +175,6 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
 
 int uk_net_take_inputs(struct uk_net_job *j) {
     const struct uk_network_tensor *t;
-    int status = check_inputs(j);
     size_t bytes = 1;
 
     for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
@@ -156,9 +183,10 @@ int uk_net_take_inputs(struct uk_net_job *j) {
     j->sources = calloc((size_t)j->inputs_count + 1, sizeof *j->sources);
     if (!j->inputs || !j->sources)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
+    int status = assign_files(j);
     char *to = j->inputs;
     for (int i = 0; !status && (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
-        const char *file = j->sources[i] = file_of(j, i);
+        const char *file = j->sources[i];
         if (!file)
             j->sources[i] = fill_random(t, to, (uint32_t)i + 1);
         else if (has_suffix(file, ".npy") || has_suffix(file, ".pb"))

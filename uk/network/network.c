@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps common to all commands on networks: reading the file, and the options about its inputs. */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "bench.h"
 #include "file.h"
 #include "network.h"
@@ -74,17 +76,26 @@ struct stated {
     struct uk_arena arena;
 };
 
-/* Splits "INPUT=..." at its last '='. */
-static const char *split(struct stated *t, const char *text, const char **name) {
-    const char *equals = strrchr(text, '=');
-
+/* Splits "INPUT=..." at an '='. */
+static const char *split(struct stated *t, const char *text, const char *equals, const char **name) {
     *name = equals && equals > text ? uk_strndup(&t->arena, text, (size_t)(equals - text)) : NULL;
     return *name ? equals + 1 : NULL;
 }
 
+/* Returns the last '=' after which the text is the name of a file; else the last one, or NULL. Names of
+ * inputs and of files may contain it. */
+static const char *equals_before_file(const char *text) {
+    const char *last = strrchr(text, '=');
+
+    for (size_t i = last ? (size_t)(last - text) + 1 : 0; i--;)
+        if (text[i] == '=' && !access(text + i + 1, F_OK))
+            return text + i;
+    return last;
+}
+
 static int add_shape(struct stated *t, const char *text) {
     struct uk_network_tensor *s = &t->shape[t->shapes++];
-    const char *at = split(t, text, &s->name);
+    const char *at = split(t, text, strrchr(text, '='), &s->name);
     char *end = NULL;
 
     for (; at && s->rank < UK_NETWORK_DIMENSIONS; at = end + 1) {
@@ -104,7 +115,7 @@ static int add_shape(struct stated *t, const char *text) {
 
 static int add_constant(struct uk_net_job *j, struct stated *t, const char *text) {
     struct uk_network_tensor *c = &t->constant[t->constants];
-    const char *name, *file = split(t, text, &name);
+    const char *name, *file = split(t, text, equals_before_file(text), &name);
 
     if (!file || !*file)
         return uk_complain(UK_EXIT_USAGE, "--constant %s: expected INPUT=FILE, a .npy or .pb file", text);
@@ -155,7 +166,7 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
 
     j->read_time = bench_seconds() - start;
     if (s)
-        return uk_net_failed(j);
+        return s == UK_INVALID_ARGUMENT ? (uk_net_failed(j), UK_EXIT_USAGE) : uk_net_failed(j);
     while (uk_network_value(j->network, UK_NETWORK_INPUT, j->inputs_count))
         j->inputs_count++;
     while (uk_network_value(j->network, UK_NETWORK_OUTPUT, j->outputs_count))
