@@ -65,6 +65,9 @@ struct uk_network_options {
     const struct uk_network_tensor *constants;
     const void *const *constant_data;
     int constant_count;
+    /* Prefix of all function names, a C identifier of at most 180 characters. NULL: made of the file's name.
+     */
+    const char *name;
 };
 
 /* Returns an empty network. NULL: no memory. */
@@ -93,8 +96,9 @@ enum uk_network_role { UK_NETWORK_INPUT, UK_NETWORK_OUTPUT };
  * are constants and are not counted. */
 const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
                                                  int i);
-/* Returns the prefix of all function names: the stem of the file's name, at most 180 characters of it.
- * Characters other than letters and digits become _; a _ is put before a leading digit. */
+/* Returns the prefix of all function names: the option's, or the stem of the file's name, at most 180
+ * characters of it. Characters other than letters and digits of ASCII become _; a _ is put before a leading
+ * digit, and "net" before a name whose beginning C reserves: "_Net.onnx" gives "net_Net". */
 const char *uk_network_name(const struct uk_network *n);
 /* Returns the value of a metadata property of the model ("character"), or NULL. */
 const char *uk_network_metadata(const struct uk_network *n, const char *key);

@@ -103,8 +103,9 @@ void uk_text_free(char *text);
 /* ---- programs from text ---- */
 
 /* Parses and checks a whole program of `length` bytes; the text need not end in a NUL. `file` names it in
- * messages and determines the function's name, which is the file's stem made a C identifier: _ replaces what
- * is not a letter or digit, precedes a leading digit, and follows a word of C, C++ or their libraries (if_).
+ * messages and determines the function's name, which is the file's stem made a C identifier: _ replaces each
+ * character that is not a letter or digit of ASCII, precedes a leading digit, and follows a word of C, C++ or
+ * their libraries (if_); "program" precedes a name whose beginning C reserves (program__x).
  * On failure *out is NULL: UK_SYNTAX, UK_REFUSED (a rule of the language), UK_INVALID_ARGUMENT,
  * UK_OUT_OF_MEMORY. */
 enum uk_status uk_program_parse(struct uk_context *c, const char *file, const char *text, size_t length,

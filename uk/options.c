@@ -101,8 +101,9 @@ const struct uk_option uk_options[] = {
      "fail if no kernel fits a statement or a copy (default: compile it as plain loops, with a note)"},
     {"--no-kernels", NULL, UK_OPTION_FLAG, RUN | COMPILE, FIELD(no_kernels), 0, NULL,
      "use no kernels in automatic schedules, only plain loops, as a baseline for comparisons"},
-    {"--name", "NAME", UK_OPTION_TEXT, PROGRAMS | OF_PROGRAMS, FIELD(name), 0, NULL,
-     "name of the generated function (default: the file's; for standard input, program)"},
+    {"--name", "NAME", UK_OPTION_TEXT, PROGRAMS, FIELD(name), 0, NULL,
+     "name of the generated function, or of a network the prefix of its functions' names (default: made of "
+     "the file's name; for standard input, program)"},
     {"--emit", "WHAT", UK_OPTION_CHOICE, COMPILE, FIELD(emit), 0,
      "schedule loops llvm linked optimized asm object header shared device host layers program kernel-inc",
      "kind of output: schedule, loops, llvm, linked, optimized, asm, object, header, shared, device or host; "

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "commit.h"
 #include "remote/remote.h"
 #include "options.h"
@@ -161,7 +162,7 @@ static int parse_arguments(struct uk_arguments *a, const struct uk_command *c, i
 
 static bool is_network(const char *file) {
     const size_t n = strlen(file);
-    return n > 5 && !strcmp(file + n - 5, ".onnx");
+    return n >= 5 && !strcasecmp(file + n - 5, ".onnx");
 }
 
 /* Runs the command's function for programs or for networks, and refuses options that apply only to the

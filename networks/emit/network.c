@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
+#include "language/language.h"
 
 struct uk_network *uk_network_create(void) {
     struct uk_network *n = calloc(1, sizeof *n);
@@ -57,21 +58,26 @@ static enum uk_status show_all(struct uk_network *n) {
 /* Bytes of a network's name at most. Names of programs have at most 200, and end in _layer_ and a number. */
 enum { UK_LONGEST_NAME = 180 };
 
-/* Sets the network's name: the stem of the file's name, cut to that length, with _ for characters other than
- * letters and digits, and before a leading digit. */
-static enum uk_status name_functions(struct uk_network *n) {
+/* Sets the network's name: the option's, or one made of the stem of the file's name. */
+static enum uk_status name_functions(struct uk_network *n, const char *given) {
     const char *slash = strrchr(n->graph.name, '/'), *stem = slash ? slash + 1 : n->graph.name;
     const char *dot = strrchr(stem, '.');
-    const size_t length = dot ? (size_t)(dot - stem) : strlen(stem);
-    char *name = uk_strndup(&n->graph.arena, stem, length < UK_LONGEST_NAME ? length : UK_LONGEST_NAME);
 
-    if (!name)
+    if (given && (!uk_is_identifier(given) || strlen(given) > UK_LONGEST_NAME))
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "the name '%s' is not a C identifier of at most %d characters", given,
+                             UK_LONGEST_NAME);
+    n->name = given ? uk_strdup(&n->graph.arena, given)
+                    : uk_name_of_stem(&n->graph.arena, stem, dot ? (size_t)(dot - stem) : strlen(stem),
+                                      UK_LONGEST_NAME, "net");
+    const char *function = n->name ? uk_format(&n->graph.arena, "%s_run", n->name) : NULL;
+    if (!function)
         return uk_graph_no_memory(&n->graph);
-    for (char *c = name; *c; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
-            *c = '_';
-    n->name = !*name || (*name >= '0' && *name <= '9') ? uk_format(&n->graph.arena, "_%s", name) : name;
-    return n->name ? UK_OK : uk_graph_no_memory(&n->graph);
+    return uk_may_name_function(function)
+               ? UK_OK
+               : uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                               "the name '%s' makes %s a function, a name that C reserves; use another one",
+                               given, function);
 }
 
 enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
@@ -92,9 +98,9 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
     if (!copy)
         return uk_graph_no_memory(g);
     g->name = copy;
-    if ((s = name_functions(n)) || (s = uk_import(g, bytes, length, folder, o ? o : &none)) ||
-        (s = uk_rewrite(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)) ||
-        (s = uk_rewrite_normalized(g)))
+    if ((s = name_functions(n, o ? o->name : NULL)) ||
+        (s = uk_import(g, bytes, length, folder, o ? o : &none)) || (s = uk_rewrite(g)) ||
+        (s = uk_infer(g, uk_fold_by_interpreter, n->context)) || (s = uk_rewrite_normalized(g)))
         return s;
     for (int i = 0; i < g->outputs; i++)
         if (!g->output[i]->has_shape)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,9 +130,9 @@ enum uk_status uk_file_tensor(struct uk_graph *g, const char *path, struct uk_gr
 
     if (s)
         return s;
-    if (length > 4 && !strcmp(path + length - 4, ".npy"))
+    if (length > 4 && !strcasecmp(path + length - 4, ".npy"))
         s = read_npy(g, path, &m, v);
-    else if (length > 3 && !strcmp(path + length - 3, ".pb"))
+    else if (length > 3 && !strcasecmp(path + length - 3, ".pb"))
         s = read_pb(g, path, &m, v);
     else
         s = uk_graph_fail(g, UK_REFUSED, NULL, "%s: unknown file type; use .npy or .pb", path);

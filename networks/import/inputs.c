@@ -39,10 +39,15 @@ enum uk_status uk_import_check_options(struct uk_graph *g, const struct uk_netwo
                (o->constant_count && !o->constant_data)))
         s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
                           "sizes or constants are given, but their names, values or data are NULL");
-    for (int i = 0; i < o->size_count && !s; i++)
+    for (int i = 0; i < o->size_count && !s; i++) {
         if (!o->size_names[i] || o->size_values[i] < 0)
             s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "size %d has no name, or is %lld", i,
                               (long long)o->size_values[i]);
+        for (int j = 0; j < i && !s; j++)
+            if (!strcmp(o->size_names[i], o->size_names[j]))
+                s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "two sizes are given for '%s'; give one",
+                                  o->size_names[i]);
+    }
     for (int i = 0; i < o->constant_count && !s; i++)
         if (!o->constant_data[i])
             s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the constant given for '%s' is NULL",

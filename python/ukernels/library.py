@@ -66,7 +66,7 @@ class NetworkOptions(ctypes.Structure):
 
     _fields_ = [("shapes", POINTER(NetworkTensor)), ("shape_count", c_int), ("size_names", POINTER(c_char_p)),
                 ("size_values", POINTER(c_int64)), ("size_count", c_int), ("constants", POINTER(NetworkTensor)),
-                ("constant_data", POINTER(c_void_p)), ("constant_count", c_int)]
+                ("constant_data", POINTER(c_void_p)), ("constant_count", c_int), ("name", c_char_p)]
 
 
 def epilogue_type(real: Any, *more: str) -> Any:

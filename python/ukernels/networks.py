@@ -38,7 +38,7 @@ class Network(OfThisProcess):
     """A compiled network. Many threads may call it at once: each call uses a block of memory of its own, which later calls reuse."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int],
-                 constants: Mapping[str, Any], schedule: Optional[str], target: str, threads: int) -> None:
+                 constants: Mapping[str, Any], name: Optional[str], schedule: Optional[str], target: str, threads: int) -> None:
         self._api = library.networks()
         self._path = os.fspath(path)
         if not isinstance(self._path, str):
@@ -49,7 +49,7 @@ class Network(OfThisProcess):
         self._handle = handle
         weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # at exit other threads may still compute
         self._options = library.Options(target=values.text("target", target), threads=values.threads(threads))
-        self._read(shapes, sizes, constants)
+        self._read(shapes, sizes, constants, None if name is None else values.text("name", name))
         if schedule is not None:
             text = values.text("schedule", schedule)
             self._check(self._api.uk_network_schedule(handle, b"schedule", text, len(text), None))
@@ -64,7 +64,8 @@ class Network(OfThisProcess):
         if status:
             raise error_of(status, self._api.uk_network_message(self._handle).decode(errors="replace") or library.status_text(status))
 
-    def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int], constants: Mapping[str, Any]) -> None:
+    def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int], constants: Mapping[str, Any],
+              name: Optional[bytes]) -> None:
         data = {name: np.asarray(as_array(value, name), order="C") for name, value in constants.items()}
         given = [_tensor(name, shape) for name, shape in shapes.items()]
         fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes) for name, a in data.items()]
@@ -73,7 +74,7 @@ class Network(OfThisProcess):
             shapes=(library.NetworkTensor * max(len(given), 1))(*given), shape_count=len(given), size_names=names,
             size_values=(ctypes.c_int64 * max(len(sizes), 1))(*(values.size(name, value) for name, value in sizes.items())), size_count=len(sizes),
             constants=(library.NetworkTensor * max(len(fixed), 1))(*fixed), constant_count=len(fixed),
-            constant_data=(ctypes.c_void_p * max(len(fixed), 1))(*(a.ctypes.data for a in data.values())))
+            constant_data=(ctypes.c_void_p * max(len(fixed), 1))(*(a.ctypes.data for a in data.values())), name=name)
         self._check(self._api.uk_network_read_file(self._handle, os.fsencode(self._path), options))
 
     def _compile(self, target: str) -> None:
@@ -204,12 +205,13 @@ def _kind(a: np.ndarray, name: str) -> int:
 
 
 def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,
-            constants: Optional[Mapping[str, Any]] = None, schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
+            constants: Optional[Mapping[str, Any]] = None, name: Optional[str] = None, schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
     """Reads and compiles a network.
 
     shapes, sizes: shapes of inputs and extents of named dimensions, by name, if the file leaves them open.
     constants: arrays for inputs on which shapes depend, by name; these are no longer inputs.
+    name: prefix of the names of the functions that save() writes; default: made of the file's name.
     schedule: schedules of layers, the text that tune() returns for a network.
     target, threads: as for compile().
     """
-    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, schedule=schedule, target=target, threads=threads)
+    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, name=name, schedule=schedule, target=target, threads=threads)

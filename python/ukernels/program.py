@@ -38,7 +38,7 @@ class OfThisProcess:
 def text_of(source: Source, name: Optional[str] = None) -> tuple[bytes, bytes]:
     """Returns the text of a program and its file's name, which serves messages, imports and the function's name."""
     path = path_of(source)
-    if str(source).endswith(".onnx") and "\n" not in str(source):
+    if str(source).lower().endswith(".onnx") and "\n" not in str(source):
         raise ArgumentError(f"{source} is a network; use network()")
     if name is not None:
         values.text("name", name)

@@ -36,7 +36,7 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
             options.append(f"--{option}={os.fspath(value) if option == 'log' else value}")  # type: ignore[arg-type]
     if require_kernels:
         options.append("--require-kernels")
-    path = pathlib.Path(source) if str(source).endswith(".onnx") else path_of(source)
+    path = pathlib.Path(source) if str(source).lower().endswith(".onnx") else path_of(source)
     if path is not None and not pathlib.Path(path).is_file():
         raise ArgumentError(f"'{path}' is not a file")
     return _run(options, "-" if path is None else os.path.abspath(path), str(source) if path is None else None, schedule)

@@ -50,13 +50,40 @@ static const char functions[] =
     "wcslen wcsncmp wmemchr "
     "wmemcmp wmemcpy wmemmove uk_gpu_launch uk_gpu_use uk_gpu_workspace uk_num_threads uk_parallel_for ";
 
+static bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 bool uk_is_identifier(const char *s) {
     if (!s || !*s || (*s >= '0' && *s <= '9'))
         return false;
     for (; *s; s++)
-        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+        if (!is_alphanumeric(*s) && *s != '_')
             return false;
     return true;
+}
+
+/* True for names that C or this library reserve, with any ending. */
+static bool is_reserved(const char *name) {
+    return !strncmp(name, "__", 2) || (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z') ||
+           !strncmp(name, "UK_", 3);
+}
+
+char *uk_name_of_stem(struct uk_arena *a, const char *stem, size_t length, size_t longest, const char *word) {
+    const bool begins_with_digit = length && *stem >= '0' && *stem <= '9';
+    char *name = uk_alloc(a, longest + 2);
+    size_t n = 0;
+
+    if (!name)
+        return NULL;
+    if (begins_with_digit)
+        name[n++] = '_';
+    for (size_t i = 0; i < length && n < longest; i++)
+        if (((unsigned char)stem[i] & 0xc0) != 0x80) /* the first byte of a character in UTF-8 */
+            name[n++] = is_alphanumeric(stem[i]) ? stem[i] : '_';
+    if (n && strcmp(name, "_") && !is_reserved(name))
+        return name;
+    return uk_format(a, "%s%s%.*s", word, *name == 'U' ? "_" : "", (int)longest - 9, name);
 }
 
 static bool has_word(const char *list, const char *name, size_t n) {
@@ -81,8 +108,7 @@ static bool is_of_stdint(const char *name) {
 }
 
 bool uk_is_c_word(const char *name) {
-    return !strncmp(name, "__", 2) || (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z') ||
-           !strncmp(name, "UK_", 3) || is_of_stdint(name) || has_word(words, name, strlen(name));
+    return is_reserved(name) || is_of_stdint(name) || has_word(words, name, strlen(name));
 }
 
 static bool is_library_function(const char *name) {

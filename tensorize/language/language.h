@@ -394,6 +394,10 @@ int uk_tensor_position(const struct uk_program *p, const struct uk_tensor *tenso
 bool uk_is_identifier(const char *s);
 bool uk_is_c_word(const char *name);
 bool uk_may_name_function(const char *name);
+/* Makes a C identifier of at most `longest` characters of a file's stem: _ replaces each character that is
+ * not a letter or digit of ASCII, and precedes a leading digit. `word` of at most 8 letters precedes a name
+ * that is empty, or whose beginning is reserved. NULL: no memory. */
+char *uk_name_of_stem(struct uk_arena *a, const char *stem, size_t length, size_t longest, const char *word);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
 struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name);
 struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name);

@@ -23,13 +23,13 @@ errno NULL EOF I linux unix int8_t int64_t uint16_t uint8_t int32_t INT64_MAX IN
 exp2 memcpy stdin assert N export union goto default case switch struct static""".split()
 # Files, and the functions' names that are made from them.
 STEMS = {"3x3": "_3x3", "a-b": "a_b", "if": "if_", "int": "int_", "class": "class_", "exp": "exp_", "expf": "expf_", "log": "log_", "erf": "erf_", "pow": "pow_", "floor": "floor_", "memcpy": "memcpy_", "free": "free_",
-         "main": "main_", "index": "index_", "y0": "y0_", "UK_OK": "UK_OK_", "int64_t": "int64_t_", "uk_parallel_for": "uk_parallel_for_", "static": "static_",
-         "a.b": "a", "naïve": "na__ve", "work": "work", "uk_status": "uk_status", "X": "X", "i": "i", "_Bool": "_Bool_", "printf": "printf_", "xor": "xor_"}
+         "main": "main_", "index": "index_", "y0": "y0_", "UK_OK": "program_UK_OK", "int64_t": "int64_t_", "uk_parallel_for": "uk_parallel_for_", "static": "static_",
+         "a.b": "a", "naïve": "na_ve", "work": "work", "uk_status": "uk_status", "X": "X", "i": "i", "_Bool": "program_Bool", "__x": "program__x", "сеть": "program____", "printf": "printf_", "xor": "xor_"}
 REFUSED = ("if", "class", "exp", "free", "main", "UK_OK", "int64_t", "_Bool", "3x3", "a-b")
 # A function with a defined size, and the name of its constant in the header.
 CONSTANTS = {("a", "b_c"): "a_b_c_", ("a_b", "c"): "a_b_c__", ("thread", "local"): "thread_local_", ("int64", "t"): "int64_t_", ("UK", "OK"): "of_UK_OK",
              ("ADD", "H"): "ADD_H", ("reinterpret", "cast"): "reinterpret_cast_", ("a_b_c_d", "N"): "a_b_c_d_N", ("a_b_c", "d"): "a_b_c_d_",
-             ("w", "workspace"): "w_workspace_", ("large", "L"): "large_L", ("_", "N"): "of___N"}
+             ("w", "workspace"): "w_workspace_", ("large", "L"): "large_L", ("_", "N"): "program__N"}
 failures = []
 
 

@@ -108,6 +108,8 @@ NAMED = [
     (["--size=batch=2", "--size=seq=2=3", "--shape=mask=2,3", "--input=imagee=x.npy"], "no input 'imagee'; did you mean 'image'; its inputs are image, mask$"),
 ]
 COMPILES = [
+    (["--name=a-b", "--emit=header"], 2, "'a-b' is not a C identifier"), (["--name=__x", "--emit=header"], 2, "__x_run.*reserves"),
+    (["--name=" + "a" * 181, "--emit=header"], 2, "at most 180 characters"), (["--name=", "--emit=header"], 2, "--name"),
     (["--target=amdgcn-gfx90a", "-o", "g.o"], 1, "GPU"),
     ([], 2, "-o"), (["-o", "none/n.o"], 1, "none/n.o"), (["--emit=device"], 2, "device"), (["--emit=layers", "-o", "."], 2, "folder"), (["good.onnx"], 2, "only one network"),
     (["--workspace=argument", "--emit=layers"], 2, "--workspace"), (["--emit=program", "-o", "none/x"], 1, "none/x"),

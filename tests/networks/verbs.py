@@ -196,6 +196,29 @@ def check_names():
             fail(f"uk run names.onnx {' '.join(words)}: {floats(read_npy('y.npy')[2])}, not {wanted}")
 
 
+def check_files():
+    """Functions have valid names, whatever the file's; all of these networks are linked into one program."""
+    prefixes = {"сеть.onnx": "net____", "网络.onnx": "net__", "é1.onnx": "_1", "_Net.onnx": "net_Net", "__init.onnx": "net__init", "_.onnx": "net_", ".onnx": "net",
+                "NET.ONNX": "NET", "int.Onnx": "int", "for.onnx": "for", "main.onnx": "main", "UK_x.onnx": "net_UK_x", "1st net.v2.onnx": "_1st_net_v2",
+                "a" * 250 + ".onnx": "a" * 180, "other.onnx": "given"}
+    relu = model([node("Relu", ["x"], ["y"])], [value("x", [2])], [value("y", [2])])
+    write("x.NPY", npy([2], [-1.0, 3.0]))
+    for i, (name, prefix) in enumerate(prefixes.items()):
+        write(name, relu)
+        words = ["--name=given"] if prefix == "given" else []
+        run("compile", name, *words, "-o", f"named{i}.o")
+        run("compile", name, *words, "-o", f"named{i}.h")
+        expect(rf"^{prefix} for ", run("run", name, *words, "--input=x.NPY", "--output=y.NPY"), f"the name of {name}")
+        if floats(read_npy("y.NPY")[2]) != (0, 3):
+            fail(f"uk run {name}: {read_npy('y.NPY')}")
+    calls = "".join(f"    bad |= !{p}_input(block, 0) || {p}_memory() > sizeof block || {p}_run(block);\n" for p in prefixes.values())
+    write("named.c", "".join(f'#include "named{i}.h"\n' for i in range(len(prefixes))) + "_Alignas(64) static char block[4096];\n"
+          + "int main(void) {\n    int bad = 0;\n" + calls + "    return bad;\n}\n")
+    run("-O1", "-Wall", "-Werror", "named.c", *(f"named{i}.o" for i in range(len(prefixes))), "-o", "named", program=cc.split())
+    run(program=["./named"])
+    expect("^int given_run", run("compile", "NET.ONNX", "--name=given", "--emit=header"), "--name")
+
+
 def check_places():
     """Values are placed in the minimum of memory."""
     write("chain.onnx", small_networks.chain())
@@ -311,6 +334,7 @@ with tempfile.TemporaryDirectory() as work:
     check_sums()
     check_open()
     check_names()
+    check_files()
     check_places()
     check_borders()
     check_subnormal()

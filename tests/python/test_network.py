@@ -33,7 +33,13 @@ def test_network(product, tmp_path):
         assert net(Foreign(numbers(8, 10)[::2, ::2]), out=out) is out
         assert np.array_equal(out, np.maximum(numbers(8, 10)[::2, ::2] @ w, 0))
     net.save(tmp_path / "product.o", header=tmp_path / "product.h")
-    assert "product" in (tmp_path / "product.h").read_text()
+    assert "int product_run(" in (tmp_path / "product.h").read_text()
+    path = path.rename(tmp_path / "сеть.ONNX")
+    for name, prefix in ((None, "net____"), ("given", "given")):
+        uk.network(path, sizes={"rows": 4}, name=name).save(tmp_path / "product.o", header=tmp_path / "product.h")
+        assert f"int {prefix}_run(" in (tmp_path / "product.h").read_text()
+    with pytest.raises(uk.ArgumentError, match="'a-b' is not a C identifier"):
+        uk.network(path, sizes={"rows": 4}, name="a-b")
 
 
 def test_schedule(product):

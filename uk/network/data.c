@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include "bench.h"
 #include "operands/data.h"
@@ -13,7 +14,7 @@
 static bool has_suffix(const char *path, const char *suffix) {
     const size_t n = strlen(path), m = strlen(suffix);
 
-    return n > m && !strcmp(path + n - m, suffix);
+    return n > m && !strcasecmp(path + n - m, suffix);
 }
 
 /* ---- elements ---- */

@@ -160,7 +160,8 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
                                          .size_count = t->sizes,
                                          .constants = t->constant,
                                          .constant_data = (const void *const *)t->data,
-                                         .constant_count = t->constants};
+                                         .constant_count = t->constants,
+                                         .name = j->arguments->name};
     const double start = bench_seconds();
     const enum uk_status s = uk_network_read_file(j->network, j->arguments->positional[0], &o);
 

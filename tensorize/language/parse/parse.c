@@ -128,13 +128,8 @@ static void parse_program(struct uk_parser *ps) {
 /* Makes the function's name from the file's stem, as uk_program_parse() documents. */
 static char *stem(struct uk_arena *a, const char *file) {
     const char *s = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-    size_t n = strcspn(s, ".");
-    char *name =
-        uk_format(a, "%s%.*s", !n || (*s >= '0' && *s <= '9') ? "_" : "", (int)(n < 200 ? n : 200), s);
+    char *name = uk_name_of_stem(a, s, strcspn(s, "."), 200, "program");
 
-    for (char *c = name; c && *c; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
-            *c = '_';
     return !name || uk_may_name_function(name) ? name : uk_format(a, "%s_", name);
 }
 

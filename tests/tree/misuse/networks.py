@@ -27,7 +27,8 @@ class Tensor(ctypes.Structure):
 
 class NetworkOptions(ctypes.Structure):
     _fields_ = [("shapes", ctypes.c_void_p), ("shape_count", ctypes.c_int), ("size_names", ctypes.c_void_p), ("size_values", ctypes.c_void_p),
-                ("size_count", ctypes.c_int), ("constants", ctypes.c_void_p), ("constant_data", ctypes.c_void_p), ("constant_count", ctypes.c_int)]
+                ("size_count", ctypes.c_int), ("constants", ctypes.c_void_p), ("constant_data", ctypes.c_void_p), ("constant_count", ctypes.c_int),
+                ("name", ctypes.c_char_p)]
 
 
 class World:
@@ -112,6 +113,7 @@ class World:
         if kind == "const struct uk_network_options *":
             null, x = "NULL", self.tensor()
             data, no_names, below = self.keep((ctypes.c_void_p * 1)()), self.keep((ctypes.c_char_p * 1)()), self.keep(ctypes.c_int64(-1))
+            twice, two = self.keep((ctypes.c_char_p * 2)(b"N", b"N")), self.keep((ctypes.c_int64 * 2)(2, 2))
             shape = lambda **fields: self.options(shapes=self.tensor(**fields), shape_count=1)
             return [("1 shape, NULL", self.options(shape_count=1), "1 shapes are given, or their array is NULL"),
                     ("-1 shapes", self.options(shape_count=-1, shapes=x), "-1 shapes"),
@@ -126,6 +128,8 @@ class World:
                     ("a constant without a name", self.options(constants=self.tensor(name=None), constant_count=1, constant_data=data), "constant 0 has no name"),
                     ("a shape without a name", shape(name=None), "shape 0 has no name"), ("-1 dimensions", shape(rank=-1), "-1 dimensions"),
                     ("9 dimensions", shape(rank=9), "9 dimensions"),
+                    ("a name of no function", self.options(name=b"a-b"), "'a-b' is not a C identifier"), ("a reserved name", self.options(name=b"__x"), "__x_run"),
+                    ("an unknown input", shape(name=b"y"), "no input 'y'"), ("a size twice", self.options(size_names=twice, size_values=two, size_count=2), "two sizes"),
                     ("an extent below 0", shape(shape=(2, INT64_MIN)), f"dimension 1 = {INT64_MIN}")]
         if kind == "const struct uk_options *":
             return [("unknown target", self.keep(Options(target=b"none")), "none"), ("-1 threads", self.keep(Options(threads=-1)), "-1")]
