@@ -82,8 +82,10 @@ const char *uk_network_message(const struct uk_network *n);
 const char *uk_network_progress(const struct uk_network *n, int *layer);
 
 /* Reads a model of operator sets 1 to 28, infers all shapes and computes what is constant. External data is
- * read from the file's folder and its subfolders. A network can be read once. UK_REFUSED: the file is not
- * ONNX, or an operator, an attribute, a type or a shape is not supported; the message names the node. */
+ * opened by its name in the file's folder and its subfolders; its real path must be in or below that folder,
+ * or the folder of the file's real path. A network can be read once. UK_IO: a file cannot be read.
+ * UK_REFUSED: the file is not ONNX, or an operator, an attribute, a type or a shape is not supported; the
+ * message names the node. */
 enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
                                     const struct uk_network_options *o);
 /* The same from memory, which may be freed afterwards. name: as a file name, from which uk_network_name() is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions to read, compile and run a network. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +80,8 @@ static enum uk_status name_functions(struct uk_network *n, const char *given) {
                                given, function);
 }
 
-enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
-                               const char *folder, const struct uk_network_options *o) {
+static enum uk_status read_bytes(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                                 const struct uk_folders *folders, const struct uk_network_options *o) {
     static const struct uk_network_options none;
     enum uk_status s = uk_network_enter(n, false);
 
@@ -99,7 +99,7 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
         return uk_graph_no_memory(g);
     g->name = copy;
     if ((s = name_functions(n, o ? o->name : NULL)) ||
-        (s = uk_import(g, bytes, length, folder, o ? o : &none)) || (s = uk_rewrite(g)) ||
+        (s = uk_import(g, bytes, length, folders, o ? o : &none)) || (s = uk_rewrite(g)) ||
         (s = uk_infer(g, uk_fold_by_interpreter, n->context)) || (s = uk_rewrite_normalized(g)))
         return s;
     for (int i = 0; i < g->outputs; i++)
@@ -110,6 +110,18 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
         return s;
     n->is_read = true;
     return uk_layers_show(n);
+}
+
+enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                               const char *folder, const struct uk_network_options *o) {
+    return read_bytes(n, name, bytes, length, &(struct uk_folders){.given = folder}, o);
+}
+
+/* Returns the folder of a path, allocated; NULL: no memory. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+
+    return slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
 }
 
 enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
@@ -123,11 +135,15 @@ enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
         s = uk_file_map(&n->graph, path, &m);
     if (s)
         return s;
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
-    s = folder ? uk_network_read(n, path, m.bytes, m.length, folder, o) : uk_graph_no_memory(&n->graph);
+    char *real_path = realpath(path, NULL), *folder = folder_of(path),
+         *real = real_path ? folder_of(real_path) : NULL;
+    s = folder && (real || !real_path)
+            ? read_bytes(n, path, m.bytes, m.length, &(struct uk_folders){folder, real}, o)
+            : uk_graph_no_memory(&n->graph);
     uk_file_unmap(&m);
+    free(real_path);
     free(folder);
+    free(real);
     return s;
 }
 

@@ -50,7 +50,7 @@ static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct
         return u.failed
                    ? uk_graph_no_memory(g)
                    : uk_graph_fail(g, UK_REFUSED, NULL, "%s is not a tensor of ONNX, or is truncated", path);
-    enum uk_status s = uk_import_tensor(g, t, NULL, v);
+    enum uk_status s = uk_import_tensor(g, t, &(struct uk_folders){.given = NULL}, v);
     onnx__tensor_proto__free_unpacked(t, NULL);
     return s;
 }

@@ -44,7 +44,7 @@ enum uk_status uk_import_initializers(struct uk_importing *im, const Onnx__Graph
         return uk_graph_fail(im->g, UK_REFUSED, NULL, "sparse initializers are not supported");
     for (size_t i = 0; i < graph->n_initializer && !s; i++) {
         struct uk_graph_value *v = uk_import_define(im, uk_or_empty(graph->initializer[i]->name), NULL);
-        s = v ? uk_import_tensor(im->g, graph->initializer[i], im->folder, v) : im->g->status;
+        s = v ? uk_import_tensor(im->g, graph->initializer[i], im->folders, v) : im->g->status;
     }
     return s;
 }
@@ -114,7 +114,7 @@ enum uk_status uk_import_attribute(struct uk_importing *im, const Onnx__Attribut
         if (!from->t)
             return uk_graph_fail(g, UK_REFUSED, n, "attribute '%s' has no tensor", a->name);
         a->tensor = uk_value_new(g, a->name);
-        return a->tensor ? uk_import_tensor(g, from->t, im->folder, a->tensor) : uk_graph_no_memory(g);
+        return a->tensor ? uk_import_tensor(g, from->t, im->folders, a->tensor) : uk_graph_no_memory(g);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
         a->kind = UK_A_FLOATS;
         return copy_numbers(g, from, a);
@@ -268,11 +268,11 @@ static enum uk_status properties(struct uk_graph *g, const Onnx__ModelProto *m) 
     return UK_OK;
 }
 
-enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, const char *folder,
-                         const struct uk_network_options *o) {
+enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
+                         const struct uk_folders *folders, const struct uk_network_options *o) {
     const char *reason = uk_import_check(&onnx__model_proto__descriptor, bytes, length);
     struct uk_name_scope scope = {.prefix = ""};
-    struct uk_importing im = {.g = g, .folder = folder, .options = o, .scope = &scope};
+    struct uk_importing im = {.g = g, .folders = folders, .options = o, .scope = &scope};
     struct uk_graph_node **end = &g->nodes;
     enum uk_status s = uk_import_check_options(g, o);
     struct uk_unpacking u;

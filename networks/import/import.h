@@ -8,10 +8,15 @@
 
 #include "graph/graph.h"
 
+/* Folders of a model, below which external data is read. `real` is a real path. NULL: there is none. */
+struct uk_folders {
+    const char *given, *real;
+};
+
 /* Reads the model: nodes, each after the producers of its inputs; initializers as constants; inputs with the
- * shapes of the file and of the options. folder: where external data is, or NULL. */
-enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, const char *folder,
-                         const struct uk_network_options *o);
+ * shapes of the file and of the options. */
+enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
+                         const struct uk_folders *folders, const struct uk_network_options *o);
 
 /* ---- guard.c ---- */
 

@@ -30,7 +30,7 @@ struct uk_name_scope {
 struct uk_importing {
     struct uk_graph *g;
     const Onnx__ModelProto *model;
-    const char *folder;
+    const struct uk_folders *folders;
     const struct uk_network_options *options;
     struct uk_name_scope *scope;
     struct uk_names inputs; /* all but those that initializers make constants */

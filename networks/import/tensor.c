@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of tensors: as little-endian bytes, as lists of numbers, or in a file next to the model. */
-#define _XOPEN_SOURCE 700
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* Elements of tensors: as little-endian bytes, or as lists of numbers. */
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "import/tensor.h"
 
 static const struct {
@@ -36,110 +29,12 @@ const char *uk_import_type_name(int data_type) {
                                                                              : "an unknown type";
 }
 
-/* ---- external data ---- */
+/* ---- elements ---- */
 
-struct external {
-    const char *location;
-    int64_t offset, length; /* -1: to the end */
-};
-
-static bool number(const char *text, int64_t *n) {
-    char *end;
-
-    errno = 0;
-    *n = strtoll(text, &end, 10);
-    return !errno && end != text && !*end && *n >= 0;
-}
-
-/* True if the path has no step out of the folder. */
-static bool is_inside(const char *path) {
-    if (!*path || *path == '/')
-        return false;
-    for (const char *part = path; part; part = strchr(part, '/')) {
-        part += *part == '/';
-        if (!strncmp(part, "..", 2) && (part[2] == '/' || !part[2]))
-            return false;
-    }
-    return true;
-}
-
-/* Allocates the constant's elements. Call it only if the file really has as many bytes: it raises the limit
- * on constants by them. */
-static void *elements_of(struct uk_graph *g, struct uk_graph_value *v) {
+void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v) {
     uk_allow_constant(g, uk_value_elements(v) * (int64_t)uk_type_bytes(v->type));
     return uk_value_constant(g, v, v->type, v->rank, v->extent);
 }
-
-static enum uk_status read_at(struct uk_graph *g, int file, const struct external *e,
-                              struct uk_graph_value *v) {
-    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_type_bytes(v->type);
-    struct stat s;
-
-    if (fstat(file, &s) || !S_ISREG(s.st_mode))
-        return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: not a regular file", e->location);
-    if (e->length >= 0 && e->length != bytes)
-        return uk_graph_fail(g, UK_REFUSED, NULL,
-                             "external data %s: it has %lld bytes, but the tensor needs %lld", e->location,
-                             (long long)e->length, (long long)bytes);
-    if (e->offset > s.st_size || bytes > s.st_size - e->offset)
-        return uk_graph_fail(g, UK_REFUSED, NULL,
-                             "external data %s: the file ends at byte %lld, before the tensor does",
-                             e->location, (long long)s.st_size);
-    char *data = elements_of(g, v);
-    if (!data)
-        return uk_graph_no_memory(g);
-    for (int64_t done = 0; done < bytes;) {
-        ssize_t n = pread(file, data + done, (size_t)(bytes - done), e->offset + done);
-        if (n <= 0)
-            return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e->location,
-                                 n ? strerror(errno) : "cut off");
-        done += n;
-    }
-    return UK_OK;
-}
-
-static enum uk_status read_external(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
-                                    struct uk_graph_value *v) {
-    struct external e = {NULL, 0, -1};
-    char path[4096];
-
-    for (size_t i = 0; i < t->n_external_data; i++) {
-        const char *key = t->external_data[i]->key, *value = t->external_data[i]->value;
-        if (!key || !value)
-            continue;
-        if (!strcmp(key, "location"))
-            e.location = value;
-        else if ((!strcmp(key, "offset") && !number(value, &e.offset)) ||
-                 (!strcmp(key, "length") && !number(value, &e.length)))
-            return uk_graph_fail(g, UK_REFUSED, NULL, "external data of %s: %s is %s",
-                                 t->name ? t->name : "a tensor", key, value);
-    }
-    if (!e.location || !is_inside(e.location) || !folder)
-        return uk_graph_fail(
-            g, UK_REFUSED, NULL,
-            "external data of %s: %s is not in the model's folder; only files there are read",
-            t->name ? t->name : "a tensor", e.location ? e.location : "no file");
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, e.location) >= sizeof path)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "external data: the path of %s is too long", e.location);
-    char *real = realpath(path, NULL), *root = realpath(folder, NULL);
-    const bool inside = real && root && !strncmp(real, root, strlen(root)) &&
-                        (real[strlen(root)] == '/' || !strcmp(root, "/"));
-    int file = inside ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-                      : -1; /* O_NONBLOCK: opening a pipe must not wait */
-    enum uk_status s = UK_OK;
-    if (file < 0)
-        s = uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e.location,
-                          real && root && !inside ? "a link out of the model's folder" : strerror(errno));
-    free(real);
-    free(root);
-    if (s)
-        return s;
-    s = read_at(g, file, &e, v);
-    close(file);
-    return s;
-}
-
-/* ---- elements ---- */
 
 static void store_int(enum uk_type type, void *data, int64_t i, int64_t v) {
     switch (type) {
@@ -207,7 +102,7 @@ static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto 
     if (!t->has_raw_data && listed(t, v->type) != (size_t)n)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' of %s elements of %s has %zu numbers", v->name,
                              uk_value_shape(v), uk_type_name(v->type), listed(t, v->type));
-    void *data = elements_of(g, v);
+    void *data = uk_import_elements(g, v);
     if (!data)
         return uk_graph_no_memory(g);
     if (!t->has_raw_data)
@@ -217,8 +112,8 @@ static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto 
     return UK_OK;
 }
 
-enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
-                                struct uk_graph_value *v) {
+enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,
+                                const struct uk_folders *folders, struct uk_graph_value *v) {
     const bool external =
         t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     enum uk_status s;
@@ -229,7 +124,7 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, 
     if (v->type == UK_TYPES || t->segment)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s': %s is not supported", v->name,
                              t->segment ? "a segment of a tensor" : uk_import_type_name(t->data_type));
-    s = external ? read_external(g, t, folder, v) : copy_elements(g, t, v);
+    s = external ? uk_import_external(g, t, folders, v) : copy_elements(g, t, v);
     for (int64_t i = 0; !s && v->is_boolean && i < uk_value_elements(v); i++)
         ((uint8_t *)(uintptr_t)v->data)[i] = ((const uint8_t *)v->data)[i] != 0;
     return s;

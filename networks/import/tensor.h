@@ -14,8 +14,14 @@ struct uk_unpacking {
 void uk_unpacking_begin(struct uk_unpacking *u);
 
 /* Gives the constant `v` the tensor's elements. */
-enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
-                                struct uk_graph_value *v);
+enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,
+                                const struct uk_folders *folders, struct uk_graph_value *v);
+/* Allocates the constant's elements. Call it only if the file really has as many bytes: it raises the limit
+ * on constants by them. NULL: uk_graph_no_memory() returns the status. */
+void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v);
+/* external.c: the same for a tensor whose elements are in another file. */
+enum uk_status uk_import_external(struct uk_graph *g, const Onnx__TensorProto *t,
+                                  const struct uk_folders *folders, struct uk_graph_value *v);
 /* Maps an enumerator of TensorProto.DataType to a type; UK_TYPES: unsupported. */
 enum uk_type uk_import_type(int data_type, bool *is_boolean);
 const char *uk_import_type_name(int data_type);

@@ -74,11 +74,19 @@ NETWORKS = {
     "nine": (one("Relu", shapes=[value("x", [1] * 9)]), "input 'x'.*dimensions"),
     "short_data": (one("Add", ["x", "w"], [tensor("w", [2, 3], floats)[:-24] + b""]), "not an ONNX model"),
     "wrong_data": (one("Add", ["x", "w"], [tensor("w", [2, 4], floats)]), "w.*24 bytes"),
-    "outside": (weight(location="../secret.bin"), "external data.*secret.bin"), "absolute": (weight(location="/etc/hostname"), "external data.*hostname"),
-    "through": (weight(location="sub/../../secret.bin"), "external data"), "link": (weight(location="link.bin"), "link.bin.*link out"),
-    "no_file": (weight(location="none.bin"), "none.bin"), "short_file": (weight(location="short.bin"), "short.bin.*ends at byte 5"),
-    "offset": (weight(location="short.bin", offset=-1), "offset is -1"), "length": (weight(location="short.bin", length=5), "it has 5 bytes, but the tensor needs 24"),
     "no_element": (one("ArgMax", shapes=[value("x", [2, 0])], result=(2, 1), axis=1), "argmax_y.*dimension 1 of its input 2x0 has no element"),
+    "outside": (weight(location="../secret.bin"), r"tensor 'w': .*'\.\./secret\.bin' is not in the model's folder"),
+    "absolute": (weight(location="/etc/hostname"), "tensor 'w': .*'/etc/hostname' is not in the model's folder"),
+    "through": (weight(location="sub/../../secret.bin"), "tensor 'w': .*is not in the model's folder"),
+    "link": (weight(location="link.bin"), r"tensor 'w': .*'link\.bin' is a link to '/.*/secret\.bin', which is not in or below the folder '\.'; put a copy there$"),
+    "folder_link": (weight(location="outer/secret.bin"), "'outer/secret.bin' is a link to '/.*/secret.bin'"),
+    "no_file": (weight(location="sub/none.bin"), r"tensor 'w': its external data 'sub/none\.bin' in the folder '\.': No such file"),
+    "no_location": (model([node("Add", ["x", "w"], ["y"])], X, Y, [number(1, 2) + number(1, 3) + number(2, FLOAT) + text(8, "w") + number(14, 1)]), "tensor 'w': its external data names no file"),
+    "short_file": (weight(location="short.bin"), r"tensor 'w' needs 24 bytes from byte 0 of its external data 'short\.bin', which has only 5 bytes"),
+    "beyond": (weight(location="short.bin", offset=2**62), "from byte 4611686018427387904 of"), "far": (weight(location="short.bin", offset=2**63), "the offset of its external data is '9223372036854775808'"),
+    "offset": (weight(location="short.bin", offset=-1), "tensor 'w': the offset of its external data is '-1'"), "words_offset": (weight(location="short.bin", offset="4 bytes"), "is '4 bytes'"),
+    "length": (weight(location="short.bin", length=5), "'w' of 2x3 elements of f32 needs 24 bytes, but its external data in 'short.bin' has 5$"),
+    "long_length": (weight(location="short.bin", length=2**63 - 1), "has 9223372036854775807$"), "is_folder": (weight(location="sub"), "'sub' is not a regular file"),
     "nothing": (model([], X), "computes nothing"),
 }
 # uk run with good.onnx, which adds x [2, 3] and y [2, 3]: arguments, exit status, pattern for the message.
@@ -137,6 +145,14 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
     with open(outer + "/secret.bin", "wb") as f:
         f.write(b"x" * 24)
     os.symlink(outer + "/secret.bin", folder + "/link.bin")
+    os.symlink(outer, folder + "/outer")
+    # A cache's folders: the links of a model and its data lead to files of one folder, or the data's to another.
+    os.makedirs(outer + "/cache/snapshots/x")
+    os.makedirs(outer + "/cache/blobs")
+    with open(outer + "/cache/blobs/abc", "wb") as f:
+        f.write(weight(location="model.data"))
+    os.symlink("../../blobs/abc", outer + "/cache/snapshots/x/model.onnx")
+    os.symlink("../../../secret.bin", outer + "/cache/snapshots/x/model.data")
     files = {"five.bin": b"12345", "short.bin": b"12345", "good.npy": npy([2, 3], floats), "other.npy": npy([3, 2], floats), "cut.npy": npy([2, 3], floats)[:-1],
              "whole.npy": npy([2, 3], [1] * 6, INT64), "words.pb": b"A tensor.", "good.onnx": model([node("Add", ["x", "y"], ["z"])], [X[0], Y[0]], [value("z", [2, 3])])}
     weights = [tensor("w", [2, 3], floats), tensor("v", [2, 3], floats)]
@@ -162,6 +178,8 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
               (["tune", "good.onnx", "-o", "none/x"], 1, "none/x"), (["tune", "good.onnx", "--shape=x=2"], 1, "input 'x'"),
               (["tune", "good.onnx", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a"), (["tune", "good.onnx", "--log=none/x", "--trials=2"], 1, "none/x"), (["explain", "good.onnx", "--shape=x=2"], 1, "input 'x'")]
     cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
+    cases += [(["compile", "../cache/snapshots/x/model.onnx", "--emit=layers"], 1,
+               "model.data' is a link to '/.*/secret.bin', which is not in or below the folder '../cache/snapshots/x' or '/.*/cache/blobs'; put a copy there$")]
     cases += [(["run", "named.onnx", *words], 2, pattern) for words, pattern in NAMED]
     cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
     before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}

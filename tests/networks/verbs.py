@@ -18,7 +18,7 @@ import tempfile
 
 import every_operator
 import small_networks
-from onnx_writer import FLOAT, INT32, INT64, elements, model, node, npy, tensor, value
+from onnx_writer import FLOAT, INT32, INT64, elements, external, model, node, npy, tensor, value
 
 uk, cc, *targets = sys.argv[1:]
 failures = []
@@ -219,6 +219,24 @@ def check_files():
     expect("^int given_run", run("compile", "NET.ONNX", "--name=given", "--emit=header"), "--name")
 
 
+def check_external():
+    """Data in files beside the model as it is given, or links there to files beside the model's real file, as in a cache on disk."""
+    for folder in ("plain/sub", "cache/snapshots/x", "cache/blobs"):
+        os.makedirs(folder)
+    for path, location in (("plain/model.onnx", "sub/w.data"), ("cache/blobs/abc", "model.onnx_data")):
+        write(path, model([node("Add", ["x", "w"], ["y"])], [value("x", [2])], [value("y", [2])], [external("w", [2], location, offset=3, length=8)]))
+    for path in ("plain/sub/w.data", "cache/blobs/def"):
+        write(path, b"abc" + elements(FLOAT, [1.0, 2.0]) + b"more")
+    os.symlink("../../blobs/abc", "cache/snapshots/x/model.onnx")
+    os.symlink("../../blobs/def", "cache/snapshots/x/model.onnx_data")
+    os.symlink("plain", "linked")
+    write("x.npy", npy([2], [10.0, 20.0]))
+    for path in ("plain/model.onnx", "linked/model.onnx", "cache/snapshots/x/model.onnx", os.path.abspath("cache/snapshots/x/model.onnx")):
+        run("run", path, "--input=x.npy", "--output=y.npy")
+        if floats(read_npy("y.npy")[2]) != (11, 22):
+            fail(f"{path}: {read_npy('y.npy')}")
+
+
 def check_places():
     """Values are placed in the minimum of memory."""
     write("chain.onnx", small_networks.chain())
@@ -335,6 +353,7 @@ with tempfile.TemporaryDirectory() as work:
     check_open()
     check_names()
     check_files()
+    check_external()
     check_places()
     check_borders()
     check_subnormal()
