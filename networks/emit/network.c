@@ -100,7 +100,8 @@ static enum uk_status read_bytes(struct uk_network *n, const char *name, const v
     g->name = copy;
     if ((s = name_functions(n, o ? o->name : NULL)) ||
         (s = uk_import(g, bytes, length, folders, o ? o : &none)) || (s = uk_rewrite(g)) ||
-        (s = uk_infer(g, uk_fold_by_interpreter, n->context)) || (s = uk_rewrite_normalized(g)))
+        (s = uk_infer(g, uk_fold_by_interpreter, n->context)) || (s = uk_rewrite_normalized(g)) ||
+        (s = uk_rewrite_statistics(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)))
         return s;
     for (int i = 0; i < g->outputs; i++)
         if (!g->output[i]->has_shape)

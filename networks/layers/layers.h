@@ -41,8 +41,8 @@ struct uk_operator {
 
 /* ---- table.c ---- */
 
-/* Infers shapes and types of all values, and computes constants: by `fold`, unless the operator has a
- * function of its own or is a view. All operators that have no row are refused in one message; then all
+/* Infers shapes and types of the results of nodes without a row yet, gives them one, and computes constants:
+ * by `fold`, unless the operator has a function of its own or is a view. All operators that have no row are refused in one message; then all
  * dimensions that are open; then all inputs on whose values shapes depend. */
 typedef enum uk_status uk_fold(struct uk_graph *g, struct uk_graph_node *n, void *user);
 enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
@@ -80,6 +80,36 @@ int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type
 /* Checks an axis of a tensor of that rank; negative ones count from the end. */
 enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, int64_t axis, int rank,
                             int *out);
+
+/* ---- expand.c: nodes that take the place of one ---- */
+
+struct uk_expansion {
+    struct uk_graph *g;
+    struct uk_graph_node *n;           /* the node that is replaced */
+    struct uk_graph_node **end, *last; /* where the next node is linked in; the one made last */
+    bool failed;                       /* no memory */
+};
+
+struct uk_expansion uk_expansion_begin(struct uk_graph *g, struct uk_graph_node *n,
+                                       struct uk_graph_node **first);
+/* Takes back the node's uses of its inputs. */
+enum uk_status uk_expansion_end(struct uk_expansion *e);
+/* Adds a node with these inputs (NULL: left out), which computes the value `to`, or a new one if that is
+ * NULL. Returns its value, which is never NULL. The functions below set an attribute of the node added last,
+ * or its domain. */
+struct uk_graph_value *uk_expand_to(struct uk_expansion *e, struct uk_graph_value *to, const char *type,
+                                    int inputs, ...);
+void uk_expand_domain(struct uk_expansion *e, const char *domain);
+void uk_expand_int(struct uk_expansion *e, const char *name, int64_t v);
+void uk_expand_float(struct uk_expansion *e, const char *name, double v);
+void uk_expand_list(struct uk_expansion *e, const char *name, int count, const int64_t *v);
+/* Return constants: a list of i64; a scalar of f32 or f64. */
+struct uk_graph_value *uk_expand_ints(struct uk_expansion *e, int count, const int64_t *list);
+struct uk_graph_value *uk_expand_real(struct uk_expansion *e, enum uk_type type, double real);
+struct uk_graph_value *uk_expand_reshape(struct uk_expansion *e, struct uk_graph_value *to,
+                                         struct uk_graph_value *v, int rank, const int64_t *extent);
+struct uk_graph_value *uk_expand_transpose(struct uk_expansion *e, struct uk_graph_value *to,
+                                           struct uk_graph_value *v, int rank, const int64_t *perm);
 
 /* ---- text.c: writing programs ---- */
 
@@ -188,6 +218,8 @@ UK_INFER(blocks);
 UK_WRITE(blocks);
 UK_INFER(layer_normalization); /* normalize.c */
 UK_WRITE(layer_normalization);
+UK_INFER(group_normalization);
+UK_WRITE(group_normalization);
 UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
 UK_INFER(lrn);
@@ -242,8 +274,9 @@ UK_INFER(divide);
 UK_INFER(power);
 UK_INFER(prelu);
 UK_INFER(nary);
-UK_EXPAND(if);     /* control.c */
-UK_INFER(nothing); /* constant.c */
+UK_EXPAND(if);                 /* control.c */
+UK_EXPAND(skip_normalization); /* contrib.c */
+UK_INFER(nothing);             /* constant.c */
 enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n);

@@ -14,10 +14,21 @@ static void iterators(char *text, size_t room, int from, int end) {
         used += (size_t)snprintf(text + used, room - used, "%si%d", d > from ? ", " : "", d);
 }
 
+/* Writes the subscripts of an operand that is broadcast to the last dimensions of a tensor of that rank. */
+static void broadcast_iterators(char *text, size_t room, const struct uk_graph_value *v, int rank) {
+    size_t used = 0;
+
+    *text = 0;
+    for (int d = 0; d < v->rank; d++)
+        used += (size_t)snprintf(text + used, room - used, v->extent[d] == 1 ? "%s0" : "%si%d", d ? ", " : "",
+                                 rank - v->rank + d);
+}
+
 /* Writes, over the dimensions from `axis` on, the sums of the elements, temp @s, and of the squares of their
- * differences from the mean, temp @d. Returns the number of elements. */
-static double write_statistics(struct uk_writer *w, const struct uk_graph_node *n, int axis,
-                               const char *kept) {
+ * differences from the mean, temp @d; without the mean: of the squares of the elements. Returns the number of
+ * elements. */
+static double write_statistics(struct uk_writer *w, const struct uk_graph_node *n, int axis, const char *kept,
+                               bool has_mean) {
     const struct uk_graph_value *x = n->input[0];
     const char *all = uk_iterators(x->rank);
     char over[64];
@@ -26,6 +37,11 @@ static double write_statistics(struct uk_writer *w, const struct uk_graph_node *
     iterators(over, sizeof over, axis, x->rank);
     for (int d = axis; d < x->rank; d++)
         count *= (double)x->extent[d];
+    if (!has_mean) {
+        uk_write_temp(w, n, "d", x->type, axis, x->extent, NULL);
+        uk_write(w, n, "@d[%1$s] = sum(%2$s) $0[%3$s] * $0[%3$s]", kept, over, all);
+        return count;
+    }
     uk_write_temp(w, n, "s", x->type, axis, x->extent, NULL);
     uk_write_temp(w, n, "d", x->type, axis, x->extent, NULL);
     uk_write(w, n, "@s[%s] = sum(%s) $0[%s]", kept, over, all);
@@ -34,8 +50,13 @@ static double write_statistics(struct uk_writer *w, const struct uk_graph_node *
     return count;
 }
 
-/* ---- LayerNormalization ---- */
+/* ---- LayerNormalization; RMSNormalization, which ONNX Runtime names SimplifiedLayerNormalization ---- */
 
+static bool has_mean(const struct uk_graph_node *n) {
+    return !strcmp(n->type, "LayerNormalization");
+}
+
+/* Scale and bias are broadcast to the input. A scale may be left out by nodes that this library makes. */
 enum uk_status uk_infer_layer_normalization(struct uk_graph *g, struct uk_graph_node *n) {
     int64_t extent[UK_RANK];
     int axis;
@@ -48,12 +69,12 @@ enum uk_status uk_infer_layer_normalization(struct uk_graph *g, struct uk_graph_
     const struct uk_graph_value *x = n->input[0];
     for (int i = 1; i < 3 && !s; i++) {
         const struct uk_graph_value *v = uk_node_input(n, i);
-        bool fits = !v || (v->has_shape && v->rank <= x->rank - axis);
+        bool fits =
+            !v || (v->has_shape && v->rank <= x->rank && v->type == x->type && (i == 1 || has_mean(n)));
         for (int d = 0; v && fits && d < v->rank; d++)
-            fits = v->extent[d] == x->extent[x->rank - v->rank + d];
-        if (!fits || (!v && i == 1))
-            s = uk_graph_fail(g, UK_REFUSED, n,
-                              "scale or bias does not have the shape of the last dimensions of %s",
+            fits = v->extent[d] == 1 || v->extent[d] == x->extent[x->rank - v->rank + d];
+        if (!fits)
+            s = uk_graph_fail(g, UK_REFUSED, n, "scale or bias does not fit an input of shape %s",
                               uk_value_shape(x));
     }
     for (int d = 0; d < x->rank; d++)
@@ -62,38 +83,105 @@ enum uk_status uk_infer_layer_normalization(struct uk_graph *g, struct uk_graph_
         s = uk_set_output(g, n, 0, x->type, x->rank, x->extent);
     if (!s)
         s = uk_set_output(g, n, 1, UK_F32, x->rank, extent);
-    return s ? s : uk_set_output(g, n, 2, UK_F32, x->rank, extent);
+    return s || !has_mean(n) ? s : uk_set_output(g, n, 2, UK_F32, x->rank, extent);
+}
+
+/* Writes the mean, output 1 if there is one, or the reciprocal of the deviation, the output after it. */
+static void write_statistic(struct uk_writer *w, const struct uk_graph_node *n, int output, int axis,
+                            const char *kept, double count, const char *epsilon) {
+    char left[128];
+    size_t used = (size_t)snprintf(left, sizeof left, "%s", kept);
+
+    for (int d = axis; d < n->input[0]->rank; d++)
+        used += (size_t)snprintf(left + used, sizeof left - used, "%sk%d", used ? ", " : "", d);
+    if (output == 1 && has_mean(n))
+        uk_write(w, n, "$y[%s] = f32(@s[%s] / %.17g)", left, kept, count);
+    else
+        uk_write(w, n, "$y[%s] = f32(1 / sqrt(@d[%s] / %.17g + %s))", left, kept, count, epsilon);
 }
 
 enum uk_status uk_write_layer_normalization(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    const struct uk_graph_value *x = n->input[0], *bias = uk_node_input(n, 2);
+    const struct uk_graph_value *x = n->input[0], *scale = uk_node_input(n, 1), *bias = uk_node_input(n, 2);
     const char *epsilon = uk_number_text(uk_attribute_float(n, "epsilon", 1e-5), true);
-    char kept[64], scale[64], last[64], plus[80] = "";
+    char kept[64], at[64], less[128] = "", times[80] = "", plus[80] = "";
     int axis;
     enum uk_status s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", -1), x->rank, &axis);
 
     if (s)
         return s;
     iterators(kept, sizeof kept, 0, axis);
-    const double count = write_statistics(w, n, axis, kept);
-    if (output) { /* output 1 is the mean, output 2 the reciprocal of the deviation */
-        char left[128];
-        size_t used = (size_t)snprintf(left, sizeof left, "%s", kept);
-        for (int d = axis; d < x->rank; d++)
-            used += (size_t)snprintf(left + used, sizeof left - used, "%sk%d", used ? ", " : "", d);
-        if (output == 1)
-            uk_write(w, n, "$y[%s] = @s[%s] / %.17g", left, kept, count);
-        else
-            uk_write(w, n, "$y[%s] = 1 / sqrt(@d[%s] / %.17g + %s)", left, kept, count, epsilon);
+    const double count = write_statistics(w, n, axis, kept, has_mean(n));
+    if (output) {
+        write_statistic(w, n, output, axis, kept, count, epsilon);
         return UK_OK;
     }
-    iterators(scale, sizeof scale, x->rank - n->input[1]->rank, x->rank);
-    if (bias) {
-        iterators(last, sizeof last, x->rank - bias->rank, x->rank);
-        snprintf(plus, sizeof plus, " + $2[%s]", last);
+    if (scale) {
+        broadcast_iterators(at, sizeof at, scale, x->rank);
+        snprintf(times, sizeof times, " * $1[%s]", at);
     }
-    uk_write_result(w, n, "($0[%s] - @s[%s] / %.17g) / sqrt(@d[%s] / %.17g + %s) * $1[%s]%s",
-                    uk_iterators(x->rank), kept, count, kept, count, epsilon, scale, plus);
+    if (bias) {
+        broadcast_iterators(at, sizeof at, bias, x->rank);
+        snprintf(plus, sizeof plus, " + $2[%s]", at);
+    }
+    if (has_mean(n))
+        snprintf(less, sizeof less, " - @s[%s] / %.17g", kept, count);
+    uk_write_result(w, n, "($0[%s]%s) / sqrt(@d[%s] / %.17g + %s)%s%s", uk_iterators(x->rank), less, kept,
+                    count, epsilon, times, plus);
+    return UK_OK;
+}
+
+/* ---- GroupNormalization: scale and bias per group before version 21, per channel from then on ---- */
+
+enum uk_status uk_infer_group_normalization(struct uk_graph *g, struct uk_graph_node *n) {
+    const int64_t groups = uk_attribute_int(n, "num_groups", 0);
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < 3 && !s; i++)
+        s = uk_need_input(g, n, i);
+    if (s)
+        return s;
+    const struct uk_graph_value *x = n->input[0];
+    if (x->rank < 2 || groups < 1 || x->extent[1] % groups)
+        return uk_graph_fail(g, UK_REFUSED, n, "num_groups=%" PRId64 " does not divide channels of shape %s",
+                             groups, uk_value_shape(x));
+    for (int i = 1; i < 3; i++)
+        if (n->input[i]->rank != 1 || n->input[i]->type != x->type ||
+            n->input[i]->extent[0] != (n->version < 21 ? groups : x->extent[1]))
+            return uk_graph_fail(g, UK_REFUSED, n,
+                                 "input %d has shape %s, which does not fit %s in %" PRId64 " groups", i,
+                                 uk_value_shape(n->input[i]), uk_value_shape(x), groups);
+    return uk_set_output(g, n, 0, x->type, x->rank, x->extent);
+}
+
+enum uk_status uk_write_group_normalization(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0];
+    const int64_t groups = uk_attribute_int(n, "num_groups", 0), each = x->extent[1] / groups;
+    const int64_t kept[] = {x->extent[0], groups};
+    const char *all = uk_iterators(x->rank);
+    char rest[64], over[72] = "", group[40], parameter[40];
+    double count = (double)each;
+
+    (void)output;
+    iterators(rest, sizeof rest, 2, x->rank);
+    if (*rest)
+        snprintf(over, sizeof over, ", %s", rest);
+    for (int d = 2; d < x->rank; d++)
+        count *= (double)x->extent[d];
+    snprintf(group, sizeof group, "i1 / %" PRId64, each);
+    snprintf(parameter, sizeof parameter, "%s", n->version < 21 ? group : "i1");
+    uk_write_temp(w, n, "s", x->type, 2, kept, NULL);
+    uk_write_temp(w, n, "d", x->type, 2, kept, NULL);
+    uk_write(w, n, "@s[i0, g] = sum(c%1$s where c < %2$" PRId64 ") $0[i0, g * %2$" PRId64 " + c%1$s]", over,
+             each);
+    uk_write(w, n,
+             "@d[i0, g] = sum(c%1$s where c < %2$" PRId64 ") ($0[i0, g * %2$" PRId64
+             " + c%1$s] - @s[i0, g] / %3$.17g) * ($0[i0, g * %2$" PRId64 " + c%1$s] - @s[i0, g] / %3$.17g)",
+             over, each, count);
+    uk_write_result(w, n,
+                    "($0[%1$s] - @s[i0, %2$s] / %3$.17g) / sqrt(@d[i0, %2$s] / %3$.17g + %4$s) * $1[%5$s] + "
+                    "$2[%5$s]",
+                    all, group, count, uk_number_text(uk_attribute_float(n, "epsilon", 1e-5), true),
+                    parameter);
     return UK_OK;
 }
 
@@ -115,7 +203,7 @@ enum uk_status uk_infer_instance_normalization(struct uk_graph *g, struct uk_gra
 
 enum uk_status uk_write_instance_normalization(struct uk_writer *w, const struct uk_graph_node *n,
                                                int output) {
-    const double count = write_statistics(w, n, 2, "i0, i1");
+    const double count = write_statistics(w, n, 2, "i0, i1", true);
 
     (void)output;
     uk_write_result(w, n, "($0[%s] - @s[i0, i1] / %.17g) / sqrt(@d[i0, i1] / %.17g + %s) * $1[i1] + $2[i1]",

@@ -148,7 +148,7 @@ static enum uk_status check_operators(struct uk_graph *g) {
     for (const struct uk_graph_node *n = g->nodes; n && found < MAX_MISSING; n = n->next) {
         bool is_known;
         struct missing *m = missing;
-        if (row_of(n, &is_known))
+        if (n->op || row_of(n, &is_known))
             continue;
         while (m && !is_same(m->first, n))
             m = m->next;
@@ -265,7 +265,7 @@ enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
         struct uk_graph_node *n = *place;
         const bool needed = g->needs_values;
         bool expanded = false;
-        if (needed && lacks_shape(n)) {
+        if (n->op || (needed && lacks_shape(n))) {
             place = &n->next;
             continue;
         }

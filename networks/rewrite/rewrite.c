@@ -11,7 +11,7 @@ static bool is_read(const struct uk_graph_node *n) {
 }
 
 /* Goes from the last node to the first, so that nodes that only dead nodes read die in the same pass. */
-static enum uk_status remove_dead(struct uk_graph *g) {
+enum uk_status uk_rewrite_remove_dead(struct uk_graph *g) {
     struct uk_graph_node **node = calloc((size_t)g->node_count + 1, sizeof *node);
     int count = 0;
 
@@ -36,5 +36,5 @@ static enum uk_status remove_dead(struct uk_graph *g) {
 enum uk_status uk_rewrite(struct uk_graph *g) {
     enum uk_status s = uk_rewrite_quantized(g);
 
-    return s ? s : remove_dead(g);
+    return s ? s : uk_rewrite_remove_dead(g);
 }

@@ -66,6 +66,7 @@ class Case:
     bound: float = 2e-6
     refused: str = ""
     options: tuple = ()
+    layers: int = 0  # as many; 0: any number
 
 
 def read_npy(path):
@@ -112,6 +113,8 @@ def failure(uk, name, case, folder):
         return None if right else f"exit status {done.returncode}, {done.stderr[-400:]}, not refused by {case.refused!r}"
     if done.returncode:
         return f"exit status {done.returncode}: {done.stderr[-600:]}"
+    if case.layers and not re.search(rf"^check: {case.layers} layers?,", done.stdout, re.M):
+        return f"it does not have {case.layers} layers: {done.stdout}"
     wrong = (difference(o, wanted, case.bound) for o, wanted in zip(outputs, case.outputs, strict=True))
     return next((f"output {i}: {w}" for i, w in enumerate(wrong) if w), None)
 

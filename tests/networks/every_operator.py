@@ -170,7 +170,20 @@ def branches():
     return model([node("If", ["yes"], ["y"], **choice)], [value("x", [2, 3])], [value("y", [2, 3])], [tensor("yes", [], [1], BOOL)])
 
 
-ALL = {"arranged": arranged, "branches": branches, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
+def normalizations():
+    """Normalizations of language models and of generators of images."""
+    microsoft = {"domain": "com.microsoft"}
+    nodes = [
+        node("RMSNormalization", ["x", "row"], ["a"]), node("SimplifiedLayerNormalization", ["a", "row"], ["b"]),
+        node("SkipLayerNormalization", ["x", "b", "row", "shift"], ["c", "", "", "sum"], **microsoft),
+        node("SkipSimplifiedLayerNormalization", ["c", "sum", "row"], ["d"], **microsoft),
+        node("GroupNormalization", ["d", "scale", "bias"], ["y"], num_groups=2),
+    ]
+    tensors = [values(21, "row", [6], 0.5, 1.5), values(22, "shift", [6]), values(23, "scale", [4], 0.5, 1.5), values(24, "bias", [4])]
+    return model(nodes, [value("x", [2, 4, 6])], [value("y", [2, 4, 6])], tensors, opset=23, domains=["com.microsoft"])
+
+
+ALL = {"arranged": arranged, "branches": branches, "normalizations": normalizations, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
 
 
 def missing(table):
