@@ -143,6 +143,23 @@ enum uk_status uk_infer_cast(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
+/* CastLike: only the type of input 1 counts, so it is no operand. */
+enum uk_status uk_infer_cast_like(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 0);
+    struct uk_graph_value *like = uk_node_input(n, 1);
+
+    if (!s)
+        s = uk_need_input(g, n, 1);
+    if (!s)
+        s = uk_set_output(g, n, 0, like->type, n->input[0]->rank, n->input[0]->extent);
+    if (s)
+        return s;
+    n->output[0]->is_boolean = like->is_boolean;
+    like->uses--;
+    n->inputs = 1;
+    return UK_OK;
+}
+
 const char *uk_express_cast(struct uk_graph *g, const struct uk_graph_node *n) {
     (void)g;
     return n->output[0]->is_boolean && !n->input[0]->is_boolean ? "select($0 != 0, u8(1), u8(0))" : "{y}($0)";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the nodes that take the place of one whose operator has `expand`. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
-enum { MOST_ATTRIBUTES = 4 };
+enum { MOST_ATTRIBUTES = 8 };
 
 struct uk_expansion uk_expansion_begin(struct uk_graph *g, struct uk_graph_node *n,
                                        struct uk_graph_node **first) {
@@ -58,6 +59,21 @@ void uk_expand_int(struct uk_expansion *e, const char *name, int64_t v) {
 
 void uk_expand_float(struct uk_expansion *e, const char *name, double v) {
     set(e, &(struct uk_attribute){.name = name, .kind = UK_A_FLOAT, .f = v});
+}
+
+void uk_expand_text(struct uk_expansion *e, const char *name, const char *v) {
+    set(e, &(struct uk_attribute){.name = name, .kind = UK_A_STRING, .s = v});
+}
+
+void uk_expand_same(struct uk_expansion *e, const char *names) {
+    char name[40];
+    int length;
+
+    for (; sscanf(names, " %39s%n", name, &length) == 1; names += length) {
+        const struct uk_attribute *a = uk_attribute_find(e->n, name);
+        if (a)
+            set(e, a);
+    }
 }
 
 void uk_expand_list(struct uk_expansion *e, const char *name, int count, const int64_t *v) {

@@ -102,7 +102,10 @@ struct uk_graph_value *uk_expand_to(struct uk_expansion *e, struct uk_graph_valu
 void uk_expand_domain(struct uk_expansion *e, const char *domain);
 void uk_expand_int(struct uk_expansion *e, const char *name, int64_t v);
 void uk_expand_float(struct uk_expansion *e, const char *name, double v);
+void uk_expand_text(struct uk_expansion *e, const char *name, const char *v);
 void uk_expand_list(struct uk_expansion *e, const char *name, int count, const int64_t *v);
+/* Sets all attributes of the replaced node that are in the list, a text of words. */
+void uk_expand_same(struct uk_expansion *e, const char *names);
 /* Return constants: a list of i64; a scalar of f32 or f64. */
 struct uk_graph_value *uk_expand_ints(struct uk_expansion *e, int count, const int64_t *list);
 struct uk_graph_value *uk_expand_real(struct uk_expansion *e, enum uk_type type, double real);
@@ -269,6 +272,7 @@ UK_INFER(unsqueeze);
 UK_INFER(transpose);
 UK_INFER(batch_normalization); /* elementwise.c */
 UK_INFER(cast);
+UK_INFER(cast_like);
 UK_INFER(where);
 UK_INFER(divide);
 UK_INFER(power);
@@ -276,7 +280,10 @@ UK_INFER(prelu);
 UK_INFER(nary);
 UK_EXPAND(if);                 /* control.c */
 UK_EXPAND(skip_normalization); /* contrib.c */
-UK_INFER(nothing);             /* constant.c */
+UK_EXPAND(bias_gelu);
+UK_EXPAND(fused_conv);
+UK_EXPAND(fused_matmul);
+UK_INFER(nothing); /* constant.c */
 enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n);

@@ -29,13 +29,13 @@ static const struct {
     enum uk_attribute_kind kind;
     const char *names;
 } kinds[] = {
-    {UK_A_STRING, " approximate auto_pad equation coordinate_transformation_mode keep_aspect_ratio_policy "
+    {UK_A_STRING, " approximate auto_pad equation coordinate_transformation_mode keep_aspect_ratio_policy activation "
                   "mode nearest_mode "
                   "round_mode "},
     {UK_A_INTS,
      " axes consumed_inputs dilations ends kernel_shape output_padding output_shape pads paddings perm "
      "shape split starts strides value_ints "},
-    {UK_A_FLOATS, " scales value_floats "},
+    {UK_A_FLOATS, " scales value_floats activation_params "},
     {UK_A_FLOAT, " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd max min momentum "
                  "ratio value_float "},
     {UK_A_GRAPH, " else_branch then_branch "},

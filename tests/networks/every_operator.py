@@ -183,7 +183,19 @@ def normalizations():
     return model(nodes, [value("x", [2, 4, 6])], [value("y", [2, 4, 6])], tensors, opset=23, domains=["com.microsoft"])
 
 
-ALL = {"arranged": arranged, "branches": branches, "normalizations": normalizations, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
+def fused():
+    """Operators that join others."""
+    microsoft = {"domain": "com.microsoft"}
+    nodes = [
+        node("FusedConv", ["x", "w", "", "x"], ["a"], **microsoft, activation="Relu", pads=[1, 1, 1, 1]), node("BiasGelu", ["a", "row"], ["b"], **microsoft),
+        node("FastGelu", ["b", "row"], ["c"], **microsoft), node("QuickGelu", ["c"], ["d"], **microsoft), node("Gelu", ["d"], ["e"], **microsoft),
+        node("Swish", ["e"], ["f"]), node("FusedMatMul", ["f", "square"], ["g"], **microsoft, transB=1, alpha=0.5), node("CastLike", ["g", "row"], ["y"]),
+    ]
+    tensors = [values(25, "w", [4, 4, 3, 3]), values(26, "row", [6]), values(27, "square", [6, 6])]
+    return model(nodes, [value("x", [1, 4, 5, 6])], [value("y", [1, 4, 5, 6])], tensors, opset=24, domains=["com.microsoft"])
+
+
+ALL = {"arranged": arranged, "branches": branches, "normalizations": normalizations, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise, "fused": fused}
 
 
 def missing(table):

@@ -53,6 +53,10 @@ class Graph(bytes):
     """A graph that is an attribute's value."""
 
 
+class Floats(list):
+    """A list of numbers of f32."""
+
+
 class Reference(str):
     """The name of an attribute of the function around the node, whose value an attribute takes."""
 
@@ -60,6 +64,8 @@ class Reference(str):
 def attribute(name, value):
     if isinstance(value, Graph):
         return text(1, name) + text(6, value) + number(20, 5)
+    if isinstance(value, Floats):
+        return text(1, name) + b"".join(real(7, v) for v in value) + number(20, 6)
     if isinstance(value, Reference):
         return text(1, name) + text(21, value) + number(20, 1)
     if isinstance(value, bool) or isinstance(value, int):
