@@ -120,6 +120,8 @@ struct uk_graph {
 /* Limits on what a small file can demand: bytes of constants whose elements the file does not hold (more are
  * refused), and terms that the interpreter folds, one or two seconds of work (more are left to run time). */
 enum { UK_MAX_CONSTANT_BYTES = 1 << 30, UK_MAX_FOLDED_TERMS = 1 << 25 };
+/* Domain of operators that only nodes made by this library have. */
+#define UK_INTERNAL_DOMAIN "ukernels"
 /* Operator set that nodes made by this library belong to. */
 enum { UK_NODE_VERSION = 23 };
 /* Elements of a tensor at most, extents of 0 left out, so that products of extents do not overflow. */

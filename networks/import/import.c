@@ -202,6 +202,8 @@ static enum uk_status node(struct uk_importing *im, const Onnx__NodeProto *from,
     if (!*n->domain && !is_call && (n->version < OLDEST || n->version > NEWEST))
         return uk_graph_fail(g, UK_REFUSED, n, "operator set %d is not supported; versions %d to %d are",
                              n->version, OLDEST, NEWEST);
+    if (!strcmp(n->domain, UK_INTERNAL_DOMAIN))
+        return uk_graph_fail(g, UK_REFUSED, n, "domain '%s' is reserved", n->domain);
     for (size_t i = 0; i < from->n_attribute && !s; i++)
         s = node_attribute(im, from->attribute[i], n);
     if (!s)

@@ -283,6 +283,9 @@ UK_EXPAND(skip_normalization); /* contrib.c */
 UK_EXPAND(bias_gelu);
 UK_EXPAND(fused_conv);
 UK_EXPAND(fused_matmul);
+UK_EXPAND(rotary); /* rotary.c */
+UK_INFER(rotate);
+UK_WRITE(rotate);
 UK_INFER(nothing); /* constant.c */
 enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_node *n);

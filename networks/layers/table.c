@@ -7,11 +7,13 @@
 
 #define UK_OPERATOR(name_, since_, ...) {.name = #name_, .domain = "", .since = since_, __VA_ARGS__},
 #define UK_MICROSOFT(name_, ...) {.name = #name_, .domain = "com.microsoft", .since = 0, __VA_ARGS__},
+#define UK_INTERNAL(name_, ...) {.name = #name_, .domain = UK_INTERNAL_DOMAIN, .since = 0, __VA_ARGS__},
 static const struct uk_operator table[] = {
 #include "layers/operators.def"
 };
 #undef UK_OPERATOR
 #undef UK_MICROSOFT
+#undef UK_INTERNAL
 
 enum { ROWS = sizeof table / sizeof table[0] };
 
@@ -24,32 +26,64 @@ static bool knows(const struct uk_operator *op, const char *attribute) {
     return false;
 }
 
-/* Attributes that are not integers, by name. `value` is a float of Pad and a tensor of other operators. */
+/* Attributes that are not integers. `value` is a float of Pad and a tensor of other operators. */
 static const struct {
+    const char *name;
     enum uk_attribute_kind kind;
-    const char *names;
 } kinds[] = {
-    {UK_A_STRING, " approximate auto_pad equation coordinate_transformation_mode keep_aspect_ratio_policy activation "
-                  "mode nearest_mode "
-                  "round_mode "},
-    {UK_A_INTS,
-     " axes consumed_inputs dilations ends kernel_shape output_padding output_shape pads paddings perm "
-     "shape split starts strides value_ints "},
-    {UK_A_FLOATS, " scales value_floats activation_params "},
-    {UK_A_FLOAT, " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd max min momentum "
-                 "ratio value_float "},
-    {UK_A_GRAPH, " else_branch then_branch "},
+    /* clang-format off */
+    {"activation", UK_A_STRING},
+    {"activation_params", UK_A_FLOATS},
+    {"alpha", UK_A_FLOAT},
+    {"approximate", UK_A_STRING},
+    {"auto_pad", UK_A_STRING},
+    {"axes", UK_A_INTS},
+    {"beta", UK_A_FLOAT},
+    {"bias", UK_A_FLOAT},
+    {"consumed_inputs", UK_A_INTS},
+    {"coordinate_transformation_mode", UK_A_STRING},
+    {"cubic_coeff_a", UK_A_FLOAT},
+    {"dilations", UK_A_INTS},
+    {"else_branch", UK_A_GRAPH},
+    {"ends", UK_A_INTS},
+    {"epsilon", UK_A_FLOAT},
+    {"equation", UK_A_STRING},
+    {"extrapolation_value", UK_A_FLOAT},
+    {"gamma", UK_A_FLOAT},
+    {"keep_aspect_ratio_policy", UK_A_STRING},
+    {"kernel_shape", UK_A_INTS},
+    {"lambd", UK_A_FLOAT},
+    {"max", UK_A_FLOAT},
+    {"min", UK_A_FLOAT},
+    {"mode", UK_A_STRING},
+    {"momentum", UK_A_FLOAT},
+    {"nearest_mode", UK_A_STRING},
+    {"output_padding", UK_A_INTS},
+    {"output_shape", UK_A_INTS},
+    {"paddings", UK_A_INTS},
+    {"pads", UK_A_INTS},
+    {"perm", UK_A_INTS},
+    {"ratio", UK_A_FLOAT},
+    {"round_mode", UK_A_STRING},
+    {"scale", UK_A_FLOAT},
+    {"scales", UK_A_FLOATS},
+    {"shape", UK_A_INTS},
+    {"split", UK_A_INTS},
+    {"starts", UK_A_INTS},
+    {"strides", UK_A_INTS},
+    {"then_branch", UK_A_GRAPH},
+    {"value_float", UK_A_FLOAT},
+    {"value_floats", UK_A_FLOATS},
+    {"value_ints", UK_A_INTS},
+    /* clang-format on */
 };
 
 static enum uk_attribute_kind kind_of(const struct uk_graph_node *n, const char *attribute) {
-    const size_t length = strlen(attribute);
-
     if (!strcmp(attribute, "value"))
         return strcmp(n->type, "Pad") ? UK_A_TENSOR : UK_A_FLOAT;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        for (const char *at = kinds[i].names; (at = strstr(at, attribute)); at++)
-            if (at[-1] == ' ' && at[length] == ' ')
-                return kinds[i].kind;
+        if (!strcmp(kinds[i].name, attribute))
+            return kinds[i].kind;
     return UK_A_INT;
 }
 

@@ -138,5 +138,25 @@ add("FusedMatMul_batch_a", "FusedMatMul", [f32(6, 5, 3, 7), OTHER], transBatchA=
 add("FusedMatMul_batch_b", "FusedMatMul", [SQUARE, f32(7, 5, 3, 8)], transBatchB=1, constants=(1,))
 add("FusedMatMul_batch_ab", "FusedMatMul", [f32(7, 5, 3, 6), f32(8, 5, 3, 7)], transBatchA=1, transBatchB=1, transA=1, transB=1)
 
+# ---- rotary embeddings: x, positions, cosines, sines ----
+
+
+def tables(positions, half):
+    angle = rng.uniform(0, 6, (positions, half))
+    return numpy.cos(angle).astype(numpy.float32), numpy.sin(angle).astype(numpy.float32)
+
+
+ROTARY = "RotaryEmbedding"
+PLACES = whole(numpy.int64, 0, 19, 2, 5)
+for interleaved in (0, 1):
+    add(f"{ROTARY}_3d_{interleaved}", ROTARY, [f32(2, 5, 24), PLACES, *tables(20, 4)], interleaved=interleaved)
+    add(f"{ROTARY}_4d_{interleaved}", ROTARY, [f32(2, 3, 5, 8), PLACES, *tables(20, 4)], constants=(2, 3), interleaved=interleaved)
+    add(f"{ROTARY}_first_{interleaved}", ROTARY, [f32(2, 5, 24), numpy.array([7]), *tables(20, 4)], interleaved=interleaved)
+    add(f"{ROTARY}_first_4d_{interleaved}", ROTARY, [f32(2, 3, 5, 8), numpy.array([0]), *tables(20, 4)], interleaved=interleaved, constants=(1, 2, 3))
+    add(f"{ROTARY}_part_{interleaved}", ROTARY, [f32(2, 5, 24), PLACES, *tables(20, 2)], interleaved=interleaved, num_heads=3, rotary_embedding_dim=4)
+    add(f"{ROTARY}_part_4d_{interleaved}", ROTARY, [f32(2, 3, 5, 8), PLACES, *tables(20, 3)], interleaved=interleaved, num_heads=3, rotary_embedding_dim=6)
+add(f"{ROTARY}_packed", ROTARY, [f32(2, 5, 24), PLACES, *tables(20, 4)], is_packed_batching=1, refused="is_packed_batching=1 is not supported")
+add(f"{ROTARY}_scale", ROTARY, [f32(2, 5, 24), PLACES, *tables(20, 4)], scale=0.5)
+
 if __name__ == "__main__":
     main()

@@ -195,7 +195,29 @@ def fused():
     return model(nodes, [value("x", [1, 4, 5, 6])], [value("y", [1, 4, 5, 6])], tensors, opset=24, domains=["com.microsoft"])
 
 
-ALL = {"arranged": arranged, "branches": branches, "normalizations": normalizations, "pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise, "fused": fused}
+def attention():
+    """Operators of attention."""
+    microsoft = {"domain": "com.microsoft"}
+    nodes = [
+        node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["a"], num_heads=3), node("RotaryEmbedding", ["a", "places", "cos", "sin"], ["y"], **microsoft, interleaved=1),
+    ]
+    tensors = [values(28, "cos", [7, 4]), values(29, "sin", [7, 4]), tensor("places", [1, 5], [2, 3, 4, 5, 6], INT64)]
+    return model(nodes, [value("x", [1, 5, 24])], [value("y", [1, 5, 24])], tensors, opset=24, domains=["com.microsoft"])
+
+
+ALL = {f.__name__: f for f in [
+    arranged,
+    branches,
+    normalizations,
+    pyramid,
+    elementwise,
+    reductions,
+    shapes,
+    enlarged,
+    bytewise,
+    fused,
+    attention,
+]}
 
 
 def missing(table):
