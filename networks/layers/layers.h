@@ -42,8 +42,9 @@ struct uk_operator {
 /* ---- table.c ---- */
 
 /* Infers shapes and types of the results of nodes without a row yet, gives them one, and computes constants:
- * by `fold`, unless the operator has a function of its own or is a view. All operators that have no row are refused in one message; then all
- * dimensions that are open; then all inputs on whose values shapes depend. */
+ * by `fold`, unless the operator has a function of its own or is a view. All operators that have no row are
+ * refused in one message; then all dimensions that are open; then all inputs on whose values shapes depend.
+ */
 typedef enum uk_status uk_fold(struct uk_graph *g, struct uk_graph_node *n, void *user);
 enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
 
