@@ -74,6 +74,7 @@ static enum uk_status split_inputs(struct uk_graph *g, struct uk_graph_node *n, 
         return uk_graph_no_memory(g);
     *rest = *n;
     rest->number = g->node_count++;
+    rest->op = NULL; /* inferred next */
     rest->input += kept - 1;
     rest->inputs -= kept - 1;
     rest->output[0]->producer = rest;
