@@ -127,6 +127,14 @@ enum { UK_NODE_VERSION = 23 };
 /* Elements of a tensor at most, extents of 0 left out, so that products of extents do not overflow. */
 #define UK_MAX_ELEMENTS (INT64_C(1) << 40)
 
+/* ---- types.c ---- */
+
+/* Maps an enumerator of ONNX's TensorProto.DataType to a type; UK_TYPES: unsupported. */
+enum uk_type uk_onnx_type(int64_t number, bool *is_boolean);
+/* Refuses an unsupported type of `what`, an "input" or the like; name: its name, or NULL. */
+enum uk_status uk_graph_refuse_type(struct uk_graph *g, const struct uk_graph_node *at, const char *what,
+                                    const char *name, int64_t number);
+
 /* ---- list.c ---- */
 
 /* A list in a message: entries are added one by one, and those after the first UK_MAX_LISTED are counted.

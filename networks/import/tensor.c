@@ -3,32 +3,6 @@
 #include <string.h>
 #include "import/tensor.h"
 
-static const struct {
-    enum uk_type type;
-    const char *name;
-} types[] = {
-    [1] = {UK_F32, "float"},      [2] = {UK_U8, "uint8"},         [3] = {UK_I8, "int8"},
-    [4] = {UK_TYPES, "uint16"},   [5] = {UK_I16, "int16"},        [6] = {UK_I32, "int32"},
-    [7] = {UK_I64, "int64"},      [8] = {UK_TYPES, "string"},     [9] = {UK_U8, "bool"},
-    [10] = {UK_F16, "float16"},   [11] = {UK_F64, "double"},      [12] = {UK_TYPES, "uint32"},
-    [13] = {UK_TYPES, "uint64"},  [14] = {UK_TYPES, "complex64"}, [15] = {UK_TYPES, "complex128"},
-    [16] = {UK_BF16, "bfloat16"}, [17] = {UK_TYPES, "float8"},    [21] = {UK_TYPES, "uint4"},
-    [22] = {UK_TYPES, "int4"},
-};
-
-enum { KNOWN_TYPES = sizeof types / sizeof types[0] };
-
-enum uk_type uk_import_type(int data_type, bool *is_boolean) {
-    *is_boolean = data_type == 9;
-    return data_type > 0 && data_type < KNOWN_TYPES && types[data_type].name ? types[data_type].type
-                                                                             : UK_TYPES;
-}
-
-const char *uk_import_type_name(int data_type) {
-    return data_type > 0 && data_type < KNOWN_TYPES && types[data_type].name ? types[data_type].name
-                                                                             : "an unknown type";
-}
-
 /* ---- elements ---- */
 
 void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v) {
@@ -118,12 +92,14 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,
         t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     enum uk_status s;
 
-    v->type = uk_import_type(t->data_type, &v->is_boolean);
+    v->type = uk_onnx_type(t->data_type, &v->is_boolean);
     if ((s = shape_of(g, t, v)))
         return s;
-    if (v->type == UK_TYPES || t->segment)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s': %s is not supported", v->name,
-                             t->segment ? "a segment of a tensor" : uk_import_type_name(t->data_type));
+    if (v->type == UK_TYPES)
+        return uk_graph_refuse_type(g, NULL, "tensor", v->name, t->data_type);
+    if (t->segment)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' is a segment of one, which is not supported",
+                             v->name);
     s = external ? uk_import_external(g, t, folders, v) : copy_elements(g, t, v);
     for (int64_t i = 0; !s && v->is_boolean && i < uk_value_elements(v); i++)
         ((uint8_t *)(uintptr_t)v->data)[i] = ((const uint8_t *)v->data)[i] != 0;

@@ -22,8 +22,5 @@ void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v);
 /* external.c: the same for a tensor whose elements are in another file. */
 enum uk_status uk_import_external(struct uk_graph *g, const Onnx__TensorProto *t,
                                   const struct uk_folders *folders, struct uk_graph_value *v);
-/* Maps an enumerator of TensorProto.DataType to a type; UK_TYPES: unsupported. */
-enum uk_type uk_import_type(int data_type, bool *is_boolean);
-const char *uk_import_type_name(int data_type);
 
 #endif

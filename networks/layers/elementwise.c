@@ -118,25 +118,14 @@ const char *uk_express_is_inf(struct uk_graph *g, const struct uk_graph_node *n)
 
 /* ---- Cast ---- */
 
-enum uk_type uk_type_of_attribute(const struct uk_graph_node *n, const char *name, bool *is_boolean) {
-    static const enum uk_type types[] = {
-        [1] = UK_F32, [2] = UK_U8, [3] = UK_I8,   [5] = UK_I16,  [6] = UK_I32,
-        [7] = UK_I64, [9] = UK_U8, [10] = UK_F16, [11] = UK_F64, [16] = UK_BF16};
-    static const bool known[] = {[1] = true, [2] = true, [3] = true,  [5] = true,  [6] = true,
-                                 [7] = true, [9] = true, [10] = true, [11] = true, [16] = true};
-    const int64_t to = uk_attribute_int(n, name, 0);
-
-    *is_boolean = to == 9;
-    return to > 0 && to <= 16 && known[to] ? types[to] : UK_TYPES;
-}
-
 enum uk_status uk_infer_cast(struct uk_graph *g, struct uk_graph_node *n) {
+    const int64_t to = uk_attribute_int(n, "to", 0);
     bool is_boolean;
-    const enum uk_type type = uk_type_of_attribute(n, "to", &is_boolean);
+    const enum uk_type type = uk_onnx_type(to, &is_boolean);
     enum uk_status s = uk_need_input(g, n, 0);
 
     if (!s && type == UK_TYPES)
-        s = uk_graph_fail(g, UK_REFUSED, n, "to=%" PRId64 " is not supported", uk_attribute_int(n, "to", 0));
+        s = uk_graph_refuse_type(g, n, "its result", NULL, to);
     if (!s)
         s = uk_set_output(g, n, 0, type, n->input[0]->rank, n->input[0]->extent);
     if (!s)

@@ -70,8 +70,6 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
 enum { UK_MAX_LISTED_INTS = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
-/* Returns the type that an integer attribute names, as ONNX numbers types. UK_TYPES: it is not supported. */
-enum uk_type uk_type_of_attribute(const struct uk_graph_node *n, const char *name, bool *is_boolean);
 /* Extends the node to at least that many inputs; new ones are left out (NULL). */
 enum uk_status uk_extend_inputs(struct uk_graph *g, struct uk_graph_node *n, int inputs);
 /* Appends a one-dimensional constant, which the caller fills, to the node's inputs. Returns the input's
