@@ -349,7 +349,8 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
  *
  * - "min" and "max": two or more;
  * - "pow" (C99's, a to the power of b): two;
- * - "exp", "log" (natural), "tanh", "erf", "sqrt", "abs", "round" (to nearest, ties to even), "floor",
+ * - "exp", "log" (natural), "tanh", "erf", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan",
+ *   "sinh", "cosh", "asinh", "acosh", "atanh", "sqrt", "abs", "round" (to nearest, ties to even), "floor",
  *   "ceil": one.
  */
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]);
@@ -778,8 +779,8 @@ struct uk_verify_options {
  * Runs the machine code of every form of every intrinsic that the program declares and compares it with the
  * interpreter of the declaration. Runs in a child process (fork), so that a crash is a result.
  *
- * - Comparison: exact; exp, log, tanh, erf and pow: within four units in the last place. All memory of the
- *   operands is compared.
+ * - Comparison: exact; approximate functions (man uk.5): within four units in the last place. All memory of
+ * the operands is compared.
  * - Values: their sums are exact in the declared type, or have one addition that rounds. Infinities, NaN,
  *   zeros of both signs and subnormal numbers are included.
  * - Sizes: every edge that the assumptions bound; each other size beyond 65536 with the others small; several

@@ -351,14 +351,16 @@ static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
 
         if (!i->op->types[n])
             continue;
-        if (o->absolute || (o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->select_low != o->select_high))
-            return "a modifier of this instruction";
         if (o->kind == UK_AMDGPU_OPERAND_CONSTANT)
             uk_constant(o, T_f32);
         else if (o->words != 2)
             return "the size of an operand of this instruction";
-        /* A constant has only a lower half. */
-        if (o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->select_high)
+        /* A constant has only a lower half, except 0. */
+        const bool has_one_half = o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->value[0];
+
+        if (o->absolute || (has_one_half && o->select_low != o->select_high))
+            return "a modifier of this instruction";
+        if (has_one_half && o->select_high)
             return "a constant whose upper half is taken";
     }
     return i->o[0].kind == UK_AMDGPU_OPERAND_V && i->o[0].words == 2

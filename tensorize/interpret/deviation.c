@@ -8,7 +8,7 @@
  * - a subnormal f32, which ARMv7 flushes to 0.
  *
  * They propagate: an operation on operands in intervals lies between its results at the corners, since it is
- * monotone in each operand, and is then rounded.
+ * monotone in each operand, and is then rounded. Functions that are not monotone add what lies between.
  */
 #include <math.h>
 #include "interpret.h"
@@ -95,7 +95,20 @@ static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct
     return (struct uk_bounded_value){v, bounded_or_infinite(t, value, by)};
 }
 
-/* Applies a conversion or a function of one operand; all except abs are monotone. */
+/* Largest difference from the function's value at x within `by` of it, if that may be larger than at both
+ * ends: 0 for monotone functions. */
+static double between_ends(enum uk_expr_op op, double x, double by, double value) {
+    if (op == UK_E_SIN || op == UK_E_COS)
+        return fmin(by, 2); /* the slope is at most 1 */
+    if (op == UK_E_COSH)
+        return fabs(x) <= by ? fabs(value - 1) : 0;
+    /* A pole is between the ends, or may be. */
+    if (op == UK_E_TAN && (by >= 1.5 || (cos(x - by) > 0) != (cos(x + by) > 0)))
+        return HUGE_VAL;
+    return 0;
+}
+
+/* Applies a conversion or a function of one operand. */
 static union uk_value apply(const struct uk_code *c, union uk_value v) {
     return c->op == UK_E_CAST ? uk_convert(c->from, c->type, v) : uk_unary(c->op, c->type, v);
 }
@@ -108,7 +121,7 @@ static struct uk_bounded_value unary(const struct uk_code *c, struct uk_bounded_
 
     if (a.deviation > 0 && !uk_is_function_of_class(c->op, UK_FUNCTION_SIZE) && c->op != UK_E_NEG &&
         isfinite(a.deviation)) {
-        by = 0;
+        by = between_ends(c->op, real(from, a.value), a.deviation, value);
         for (int i = -1; i <= 1; i += 2) {
             const double x = real(from, a.value) + i * a.deviation;
             const union uk_value end =

@@ -267,7 +267,7 @@ static bool has_free_zeros(const struct uk_verifier *v, const struct uk_tensor *
     return t == s->left.tensor && s->reduce == UK_REDUCE_SUM && v->form != UK_FORM_RESET;
 }
 
-/* Equal; or, if the declaration uses exp, log, tanh, erf or pow, within at least four units in the last
+/* Equal; or, if the declaration uses an approximate function, within at least four units in the last
  * place, or an adjacent integer. */
 bool uk_verify_is_acceptable(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                              union uk_value expected) {

@@ -292,7 +292,7 @@ union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *in
 /* Makes all terms of the sum 0 except `count` of them, by zeros in one tensor (uk_verifier.nonzero_terms).
  * False: no tensor's zeros do that. */
 bool uk_verify_keep_terms(struct uk_verifier *v, int count);
-/* True if e calls exp, log, tanh, erf or pow, whose results are not specified to the last bit. */
+/* True if e calls an approximate function, whose results are not specified to the last bit. */
 bool uk_verify_is_inexact(const struct uk_expr *e);
 /* True if `got` is an acceptable value of an element of the tensor for which `expected` was computed. */
 bool uk_verify_is_acceptable(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares exp, log, tanh, erf, pow, floor, ceil and round as generated code, on targets with and without
- * fused multiply-adds, with the C library in the next wider type: f32 with f64, f64 with long double.
- * Integral values, zeros, infinities and NaN are as in C.
+ * Compares the language's functions as generated code, on targets with and without fused multiply-adds, with
+ * the C library in the next wider type: f32 with f64, f64 with long double. Integral values, zeros,
+ * infinities and NaN are as in C.
  *
  *     functions                  a sample of all numbers, and special ones
- *     functions NAME             all numbers of f32
+ *     functions NAME [STEP]      all numbers of f32, or every STEP-th
  *     functions pow [--seed N|new]    more pairs
  */
 #include <float.h>
@@ -35,9 +35,13 @@ struct function {
 };
 
 static const struct function functions[] = {
-    {"exp", exp, expl, 2, 2},     {"log", log, logl, 2, 2},       {"tanh", tanh, tanhl, 2, 2},
-    {"erf", erf, erfl, 2, 2},     {"floor", floor, floorl, 0, 0}, {"ceil", ceil, ceill, 0, 0},
-    {"round", rint, rintl, 0, 0},
+    {"exp", exp, expl, 2, 2},       {"log", log, logl, 2, 2},       {"tanh", tanh, tanhl, 2, 2},
+    {"erf", erf, erfl, 2, 2},       {"floor", floor, floorl, 0, 0}, {"ceil", ceil, ceill, 0, 0},
+    {"round", rint, rintl, 0, 0},   {"log1p", log1p, log1pl, 2, 2}, {"expm1", expm1, expm1l, 2, 2},
+    {"sin", sin, sinl, 2, 2},       {"cos", cos, cosl, 2, 2},       {"tan", tan, tanl, 2, 2},
+    {"asin", asin, asinl, 2, 2},    {"acos", acos, acosl, 2, 2},    {"atan", atan, atanl, 2, 2},
+    {"sinh", sinh, sinhl, 2, 2},    {"cosh", cosh, coshl, 2, 2},    {"asinh", asinh, asinhl, 2, 2},
+    {"acosh", acosh, acoshl, 2, 2}, {"atanh", atanh, atanhl, 2, 2},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -46,6 +50,72 @@ static const char *chosen;
 static double worst;
 static uint64_t seed_of_pairs = 1;
 static int pairs = PAIRS;
+static uint64_t step = 1;
+
+static const double special[] = {0.0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 0.5,
+                                 -0.5,
+                                 2,
+                                 -2,
+                                 3,
+                                 -3,
+                                 1.5,
+                                 -2.5,
+                                 INFINITY,
+                                 NAN,
+                                 0.625,
+                                 0x1p23,
+                                 0x1p24,
+                                 0x1p52,
+                                 0x1p53,
+                                 0x1.8p22,
+                                 88.7,
+                                 88.8,
+                                 -87.4,
+                                 -103.9,
+                                 -104.1,
+                                 709.7,
+                                 709.9,
+                                 -745.0,
+                                 -746.5,
+                                 0x1p-126,
+                                 0x1p-149,
+                                 0x1p-1022,
+                                 0x1p-1074,
+                                 0x1.fffffep127,
+                                 DBL_MAX,
+                                 16777215,
+                                 -16777215,
+                                 0x1.fffffep-1,
+                                 0x1.000002p0,
+                                 0x1.fffffffffffffp-1,
+                                 6,
+                                 4,
+                                 0x1.921fb54442d18p+0,
+                                 0x1.921fb54442d18p+1,
+                                 0x1.921fb6p+0,
+                                 0x1.921fb6p+1,
+                                 0x1.6ac5b262ca1ffp+849, /* f64 closest to a multiple of pi / 2 */
+                                 0x1.f37c8ap+95,         /* and f32 */
+                                 1e300,
+                                 -1e300,
+                                 0x1p1023,
+                                 89.4,
+                                 89.5,
+                                 710.4,
+                                 710.5,
+                                 -17.4,
+                                 -37.5,
+                                 0x1.6a09e6p-1,
+                                 0.41421356237309503,
+                                 2.4142135623730949,
+                                 0.17,
+                                 0x1p30,
+                                 0x1p60};
+enum { SPECIAL = sizeof special / sizeof *special };
 
 /* ---- one program on one target ---- */
 
@@ -102,7 +172,7 @@ static void check(double x, double y, double got, long double wanted, bool is_do
 
 /* ---- one argument, f32 ---- */
 
-static void in_single(const struct function *f, uint64_t step) {
+static void in_single(const struct function *f, uint64_t distance) {
     static float x[BLOCK], z[2][BLOCK];
     static double wanted[BLOCK];
     const int64_t n = BLOCK;
@@ -111,11 +181,12 @@ static void in_single(const struct function *f, uint64_t step) {
     for (int t = 0; t < 2; t++)
         module[t] = compiled("f32", f->name, 1, targets[t]);
     worst = 0;
-    for (uint64_t at = 0; at <= UINT32_MAX; at += step * BLOCK) {
+    for (uint64_t at = 0; at <= UINT32_MAX; at += distance * BLOCK) {
         for (int i = 0; i < BLOCK; i++) {
-            const uint32_t bits = (uint32_t)(at + step * (uint64_t)i);
+            const uint32_t bits = (uint32_t)(at + distance * (uint64_t)i);
 
             memcpy(&x[i], &bits, sizeof bits);
+            x[i] = at == 0 && i < SPECIAL ? (float)special[i] : x[i];
             wanted[i] = f->wide((double)x[i]);
         }
         for (int t = 0; t < 2; t++) {
@@ -141,64 +212,30 @@ static void all_singles(void **state) {
     (void)state;
     for (int f = 0; f < FUNCTIONS; f++)
         if (!strcmp(functions[f].name, chosen))
-            in_single(&functions[f], 1);
+            in_single(&functions[f], step);
 }
 
 /* ---- f64 ---- */
 
-static const double special[] = {0.0,
-                                 -0.0,
-                                 1,
-                                 -1,
-                                 0.5,
-                                 -0.5,
-                                 2,
-                                 -2,
-                                 3,
-                                 -3,
-                                 1.5,
-                                 -2.5,
-                                 INFINITY,
-                                 NAN,
-                                 0.625,
-                                 0x1p23,
-                                 0x1p24,
-                                 0x1p52,
-                                 0x1p53,
-                                 0x1.8p22,
-                                 88.7,
-                                 88.8,
-                                 -87.4,
-                                 -103.9,
-                                 -104.1,
-                                 709.7,
-                                 709.9,
-                                 -745.0,
-                                 -746.5,
-                                 0x1p-126,
-                                 0x1p-149,
-                                 0x1p-1022,
-                                 0x1p-1074,
-                                 0x1.fffffep127,
-                                 DBL_MAX,
-                                 16777215,
-                                 -16777215,
-                                 0x1.fffffep-1,
-                                 0x1.000002p0,
-                                 0x1.fffffffffffffp-1,
-                                 6,
-                                 4};
-enum { SPECIAL = sizeof special / sizeof *special };
-
-/* Random bits, or a number of a magnitude where functions are not yet constant. */
+/* Random bits, a number of a magnitude where functions are not yet constant, or one close to a multiple of
+ * pi / 2 or to 1. */
 static double any(uint64_t *state) {
     const uint64_t bits = random_next(state);
     double d;
 
-    if (random_next(state) & 1)
+    switch (random_next(state) % 8) {
+    case 0:
+        return (double)((long double)(bits >> bits % 63) * 1.57079632679489661923L);
+    case 1:
+        return 1 + ldexp((double)(int64_t)bits, -64 - (int)(random_next(state) % 53));
+    case 2:
+    case 3:
+    case 4:
         return ldexp((double)(int64_t)bits, (int)(random_next(state) % 40) - 84);
-    memcpy(&d, &bits, sizeof d);
-    return d;
+    default:
+        memcpy(&d, &bits, sizeof d);
+        return d;
+    }
 }
 
 static void doubles(void **state) {
@@ -363,6 +400,8 @@ int main(int count, char **words) {
                             single[] = {cmocka_unit_test(all_singles)}, more[] = {cmocka_unit_test(powers)};
 
     chosen = count > 1 ? words[1] : "";
+    if (count == 3)
+        step = strtoull(words[2], NULL, 10);
     if (count > 3 && !strcmp(words[2], "--seed"))
         seed_of_pairs = seed_of(words[3]);
     if (!*chosen)

@@ -323,9 +323,11 @@ static void binary(struct random_program *r, enum uk_type type, int depth, struc
 /* exp and similar functions differ from the interpreter's in the last bits, so their results are compared
  * only after rounding. */
 static void function(struct random_program *r, enum uk_type type, struct piece *a, struct piece *out) {
-    static const char *const before[] = {"exp(", "tanh(", "erf(", "log(1 + abs(", "pow("}, *const behind[] = {
-                                                                                               ")", ")", ")",
-                                                                                               "))", ", 3)"};
+    static const struct {
+        const char *before, *after;
+    } functions[] = {{"exp(", ")"},    {"tanh(", ")"},  {"erf(", ")"},        {"log(1 + abs(", "))"},
+                     {"pow(", ", 3)"}, {"expm1(", ")"}, {"log1p(abs(", "))"}, {"sin(", ")"},
+                     {"cos(", ")"},    {"atan(", ")"},  {"sinh(", ")"},       {"asinh(", ")"}};
 
     out->type = type;
     out->range = a->range;
@@ -350,9 +352,9 @@ static void function(struct random_program *r, enum uk_type type, struct piece *
     default:
         leaf(r, type, a);
         if (a->range.exact && a->range.max_magnitude <= 3 && !a->range.fraction && a->text[0] == 'X') {
-            const int f = below(r, 5);
+            const int f = below(r, sizeof functions / sizeof *functions);
 
-            random_put(out->text, "round(%s%s%s)", before[f], a->text, behind[f]);
+            random_put(out->text, "round(%s%s%s)", functions[f].before, a->text, functions[f].after);
             out->range = (struct value_range){.max_magnitude = 32, .exact = true};
         } else {
             *out = *a;

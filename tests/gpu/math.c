@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares exp, log, tanh, erf, pow, floor and ceil in kernels on simulated GPUs with the C library in the
+/* Compares the language's functions in kernels on simulated GPUs with the C library in the
  * next wider type; also infinities, NaN and zeros. */
 #include <float.h>
 #include <math.h>
@@ -19,8 +19,29 @@ enum { COUNT = 4096 };
 
 /* Every exponent down to where results or the argument are subnormal, both signs, and special values. */
 static double argument(int i, int digits) {
-    static const double special[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,   0.625, -0.625, 88.7,
-                                     88.8, -87.4, -103.9,   -104.1,    709.7, 709.9, -745.0, -746.5};
+    static const double special[] = {0.0,
+                                     -0.0,
+                                     INFINITY,
+                                     -INFINITY,
+                                     NAN,
+                                     0.625,
+                                     -0.625,
+                                     88.7,
+                                     88.8,
+                                     -87.4,
+                                     -103.9,
+                                     -104.1,
+                                     709.7,
+                                     709.9,
+                                     -745.0,
+                                     -746.5,
+                                     1,
+                                     -1,
+                                     0x1.6ac5b262ca1ffp+849,
+                                     0x1.f37c8ap+95,
+                                     -1e300,
+                                     -0x1p-149,
+                                     0x1p-1074};
     static uint64_t state = 1;
 
     if (i < (int)(sizeof special / sizeof *special))
@@ -56,9 +77,13 @@ static long double power(long double x) {
 static const struct {
     const char *form;
     long double (*right)(long double);
-} functions[] = {{"exp(X[i])", expl},    {"log(X[i])", logl},        {"tanh(X[i])", tanhl},
-                 {"erf(X[i])", erfl},    {"floor(X[i])", floorl},    {"ceil(X[i])", ceill},
-                 {"pow(X[i], 3)", cube}, {"pow(1.125, X[i])", power}};
+} functions[] = {{"exp(X[i])", expl},     {"log(X[i])", logl},         {"tanh(X[i])", tanhl},
+                 {"erf(X[i])", erfl},     {"floor(X[i])", floorl},     {"ceil(X[i])", ceill},
+                 {"pow(X[i], 3)", cube},  {"pow(1.125, X[i])", power}, {"log1p(X[i])", log1pl},
+                 {"expm1(X[i])", expm1l}, {"sin(X[i])", sinl},         {"cos(X[i])", cosl},
+                 {"tan(X[i])", tanl},     {"asin(X[i])", asinl},       {"acos(X[i])", acosl},
+                 {"atan(X[i])", atanl},   {"sinh(X[i])", sinhl},       {"cosh(X[i])", coshl},
+                 {"asinh(X[i])", asinhl}, {"acosh(X[i])", acoshl},     {"atanh(X[i])", atanhl}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* Computes all functions of x; y[i] gets the i-th. */
@@ -68,7 +93,7 @@ static void run(struct uk_gpu *gpu, const char *target, const char *type, size_t
     struct uk_options o = {.target = target};
     struct uk_module *module;
     struct uk_program *p;
-    char text[1024];
+    char text[2048];
     int length = snprintf(text, sizeof text, "tensor X %s [N]\n", type);
     uk_gpu_address at[FUNCTIONS + 1];
     void *arguments[FUNCTIONS + 2] = {gpu};

@@ -33,8 +33,12 @@ tensor H1 f16 [N]
 tensor G1 bf16 [N]
 X1[i] = exp(X[i]) + tanh(X[i]) + sqrt(abs(X[i])) + round(X[i]) / max(X[i], 0.5)
 X1[i] += log(X[i]) * erf(X[i]) + pow(X[i], 1.5) + floor(X[i]) - ceil(X[i])
+X1[i] += sin(X[i]) + cos(X[i]) * tan(X[i]) + asin(X[i]) * acos(X[i]) + atan(X[i]) + log1p(X[i])
+X1[i] += expm1(X[i]) + sinh(X[i]) - cosh(X[i]) + asinh(X[i]) * acosh(X[i]) + atanh(X[i])
 D1[i] = exp(D[i]) - tanh(D[i]) * min(D[i], 2.0)
 D1[i] += log(D[i]) * erf(D[i]) + pow(D[i], 1.5) + floor(D[i]) - ceil(D[i])
+D1[i] += sin(D[i]) + cos(D[i]) * tan(D[i]) + asin(D[i]) * acos(D[i]) + atan(D[i]) + log1p(D[i])
+D1[i] += expm1(D[i]) + sinh(D[i]) - cosh(D[i]) + asinh(D[i]) * acosh(D[i]) + atanh(D[i])
 I1[i] = i32(X[i]) + (I[i] << 3) + (I[i] >> 2)
 I1[i] += max(max(-(I[i] + i32(B[i])), I[i] * i32(B[i])), i32(B[i]))
 B1[i] = u8(X[i])

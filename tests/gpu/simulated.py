@@ -41,7 +41,8 @@ OF_FLOATS = ("select(X[i] >= 0, -X[i], -Y[i])", "X[i] * -abs(Y[i]) - X[i]", "rou
 OF_INTEGERS = ("X[i] << 3", "X[i] >> 2", "(X[i] + Y[i]) >> 1")
 INEXACT = ("X[i] / Y[i]", "sqrt(abs(X[i]))", "exp(X[i])", "tanh(X[i])", "X[i] / (1 + exp(-X[i]))", "X[i] / (1 + exp(-X[i])) * Y[i]",
            "0.5 * X[i] * (1 + tanh(0.7978845608 * (X[i] + 0.044715 * X[i] * X[i] * X[i])))", "1 / sqrt(Y[i] * Y[i] + 1)",
-           "log(X[i])", "0.5 * X[i] * (1 + erf(X[i] * 0.7071067811865475))", "pow(abs(X[i]), 0.75)", "pow(X[i], 3)")
+           "log(X[i])", "0.5 * X[i] * (1 + erf(X[i] * 0.7071067811865475))", "pow(abs(X[i]), 0.75)", "pow(X[i], 3)",
+           "sin(X[i]) * cos(Y[i])", "log1p(abs(X[i]))", "expm1(X[i])", "atan(X[i])", "asinh(X[i])")
 
 
 def elementwise(kind, results):

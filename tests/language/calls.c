@@ -95,7 +95,7 @@ static struct uk_program *create(const char *name) {
     CALL(uk_shift_left(p, b->x, NULL))                                                                \
     CALL(uk_shift_right(p, b->x, NULL))                                                               \
     CALL(uk_negate(p, NULL))                                                                          \
-    CALL(uk_call(p, "sin", 1, &b->x))                                                                 \
+    CALL(uk_call(p, "sine", 1, &b->x))                                                                \
     CALL(uk_call(p, "max", 1, &b->x))                                                                 \
     CALL(uk_call(p, "max", 2, NULL))                                                                  \
     CALL(uk_call(p, "exp", 1, NULL))                                                                  \

@@ -4,7 +4,7 @@
  *
  * - sums of floats may be computed in any order
  * - a product that is added may be rounded first or not
- * - exp, log, tanh, erf and pow differ from the C library's within the ulps stated in functions.def
+ * - approximate functions differ from the C library's within the ulps stated in functions.def
  *
  * The first two matter only where results round; sums of small integers do not round as long as the type
  * represents all integers of their magnitude. All other operations and conversions round identically

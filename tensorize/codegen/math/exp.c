@@ -3,6 +3,8 @@
  * exp(x) = 2^n exp(r), where n is x / ln 2 rounded and r = x - n ln 2 is at most ln 2 / 2 in magnitude,
  * subtracted in two parts (Cody and Waite); exp(r) = 1 + r + r^2 p(r). tanh(x) = 1 - 2 / (exp(2x) + 1), and
  * for |x| < 0.625, where that would cancel, x + x^3 p(x^2).
+ *
+ * Where exp(x) and exp(-x), or 1, partly cancel (expm1, sinh, cosh), exp(r) - 1 is a pair.
  */
 #include "numbers.h"
 
@@ -27,36 +29,61 @@ static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
     return uk_math_polynomial(m, r, &UK_POLYNOMIAL(single, twice));
 }
 
+/* x = n ln 2 + r + low. */
+struct reduced {
+    LLVMValueRef shifted, n; /* the number whose lowest bits are n; n itself */
+    LLVMValueRef r, low;
+};
+
+/* A number whose last bit is 1: adding it leaves the nearest integer in the lowest bits. */
+static LLVMValueRef shifter(const struct uk_math *m) {
+    return uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23);
+}
+
+static struct reduced reduce(const struct uk_math *m, LLVMValueRef x) {
+    LLVMValueRef large = shifter(m);
+    LLVMValueRef shifted = uk_math_multiply_add(m, x, uk_math_number(m, 0x1.71547652b82fep+0), large);
+    LLVMValueRef n = uk_math_subtract(m, shifted, large);
+    LLVMValueRef low = uk_math_number(m, m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20);
+    /* The first part of ln 2 has few enough bits that its product with n is exact. */
+    LLVMValueRef first = uk_math_multiply_add(
+        m, n, uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1), x);
+    LLVMValueRef r = uk_math_multiply_add(m, n, low, first);
+
+    return (struct reduced){shifted, n, r, uk_math_multiply_add(m, n, low, uk_math_subtract(m, first, r))};
+}
+
+/* v * 2^n, in two factors: a single one might exceed the range of normal numbers. */
+static LLVMValueRef scale(const struct uk_math *m, LLVMValueRef v, const struct reduced *x) {
+    LLVMValueRef half = uk_math_multiply_add(m, x->n, uk_math_number(m, 0.5), shifter(m));
+    LLVMValueRef rest = LLVMBuildSub(m->g->b, uk_math_bits(m, x->shifted), uk_math_bits(m, half), "");
+
+    v = uk_math_multiply(m, v, power_of_two(m, uk_math_bits(m, half)));
+    return uk_math_multiply(m, v, power_of_two(m, rest));
+}
+
+static LLVMValueRef at_most(const struct uk_math *m, LLVMValueRef a, double max) {
+    return uk_math_where(m, LLVMRealOGT, a, max, uk_math_number(m, max), a);
+}
+
+static LLVMValueRef at_least(const struct uk_math *m, LLVMValueRef a, double min) {
+    return uk_math_where(m, LLVMRealOLT, a, min, uk_math_number(m, min), a);
+}
+
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     /* Beyond these limits the result is infinite or 0, as it is at the limits by the same arithmetic. */
     const double max = m->is_double ? 710 : 89, min = m->is_double ? -746 : -104;
-    LLVMValueRef large = uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23), zero = uk_math_number(m, 0);
-    LLVMValueRef a = x.high, low = x.low;
+    LLVMValueRef zero = uk_math_number(m, 0), low = x.low;
 
     if (low) {
-        low = uk_math_where(m, LLVMRealOGT, a, max, zero, low);
-        low = uk_math_where(m, LLVMRealOLT, a, min, zero, low);
+        low = uk_math_where(m, LLVMRealOGT, x.high, max, zero, low);
+        low = uk_math_where(m, LLVMRealOLT, x.high, min, zero, low);
     }
-    a = uk_math_where(m, LLVMRealOGT, a, max, uk_math_number(m, max), a);
-    a = uk_math_where(m, LLVMRealOLT, a, min, uk_math_number(m, min), a);
-    LLVMValueRef shifted = uk_math_multiply_add(m, a, uk_math_number(m, 0x1.71547652b82fep+0), large);
-    LLVMValueRef n = uk_math_subtract(m, shifted, large);
-    /* The first part of ln 2 has few enough bits that its product with n is exact. */
-    LLVMValueRef r = uk_math_multiply_add(
-        m, n, uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1), a);
-
-    r = uk_math_multiply_add(m, n, uk_math_number(m, m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20),
-                             r);
-    if (low)
-        r = uk_math_add(m, r, low);
+    const struct reduced a = reduce(m, at_least(m, at_most(m, x.high, max), min));
+    LLVMValueRef r = low ? uk_math_add(m, a.r, low) : a.r;
     LLVMValueRef e = uk_math_multiply_add(m, uk_math_multiply(m, r, r), exp_series(m, r), r);
-    /* In two factors: a single one might exceed the range of normal numbers. */
-    LLVMValueRef half = uk_math_multiply_add(m, n, uk_math_number(m, 0.5), large);
-    LLVMValueRef rest = LLVMBuildSub(m->g->b, uk_math_bits(m, shifted), uk_math_bits(m, half), "");
 
-    e = uk_math_add(m, e, uk_math_number(m, 1));
-    e = uk_math_multiply(m, e, power_of_two(m, uk_math_bits(m, half)));
-    return uk_math_multiply(m, e, power_of_two(m, rest));
+    return scale(m, uk_math_add(m, e, uk_math_number(m, 1)), &a);
 }
 
 LLVMValueRef uk_math_exp(const struct uk_math *m, LLVMValueRef x) {
@@ -83,5 +110,71 @@ LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x) {
     large = uk_math_divide(m, uk_math_number(m, 2), uk_math_add(m, large, one));
     large = uk_math_subtract(m, one, large);
     small = uk_math_where(m, LLVMRealOLT, size, 0.625, small, large);
+    return uk_math_with_sign(m, small, x); /* -0 too */
+}
+
+/* exp(r) - 1 as a pair, whose first part is r. */
+static struct uk_math_pair grown(const struct uk_math *m, const struct reduced *x) {
+    LLVMValueRef square = uk_math_multiply(m, x->r, x->r);
+
+    return (struct uk_math_pair){x->r, uk_math_multiply_add(m, square, exp_series(m, x->r), x->low)};
+}
+
+/* 2^(-n * times) for n >= -40. Below 2^-100 it is too small to matter, and is replaced by that: another
+ * exponent might leave the range of normal numbers. */
+static LLVMValueRef inverse_power(const struct uk_math *m, const struct reduced *x, int times) {
+    LLVMValueRef n = at_least(m, uk_math_multiply(m, x->n, uk_math_number(m, -times)), -100);
+
+    return power_of_two(m, uk_math_bits(m, uk_math_add(m, n, shifter(m))));
+}
+
+/* 2^n ((1 - 2^-n) + (exp(r) - 1)): the sum is exact but for the pair's second part. */
+LLVMValueRef uk_math_expm1(const struct uk_math *m, LLVMValueRef x) {
+    /* Below `min` the result is -1 but for less than half a unit in the last place. */
+    const double max = m->is_double ? 710 : 89, min = m->is_double ? -40 : -20;
+    const struct reduced a = reduce(m, at_least(m, at_most(m, x, max), min));
+    const struct uk_math_pair e = grown(m, &a);
+    LLVMValueRef rest = uk_math_subtract(m, uk_math_number(m, 1), inverse_power(m, &a, 1));
+    const struct uk_math_pair sum = uk_math_sum(m, rest, e.high);
+    LLVMValueRef r = scale(m, uk_math_add(m, sum.high, uk_math_add(m, sum.low, e.low)), &a);
+
+    return uk_math_where(m, LLVMRealOEQ, x, 0, x, r); /* -0 too */
+}
+
+/* (exp(a) + sign exp(-a)) / 2 for a >= 0 where nothing cancels: a >= 1 if sign is -1. */
+static LLVMValueRef half_of_both(const struct uk_math *m, LLVMValueRef a, double sign) {
+    const struct reduced x = reduce(m, at_most(m, a, m->is_double ? 712 : 91));
+    const struct uk_math_pair e = grown(m, &x),
+                              one = uk_math_sum(m, uk_math_number(m, 1), e.high); /* exp(r), with e.low */
+    LLVMValueRef whole = uk_math_add(m, one.high, e.low);
+    LLVMValueRef other =
+        uk_math_divide(m, uk_math_multiply(m, uk_math_number(m, sign), inverse_power(m, &x, 2)), whole);
+    const struct uk_math_pair sum = uk_math_sum(m, one.high, other);
+    LLVMValueRef low = uk_math_add(m, one.low, uk_math_add(m, e.low, sum.low));
+
+    /* Half of it: the whole may be infinite where the half is not. */
+    return scale(m, uk_math_multiply(m, uk_math_add(m, sum.high, low), uk_math_number(m, 0.5)), &x);
+}
+
+LLVMValueRef uk_math_cosh(const struct uk_math *m, LLVMValueRef x) {
+    return half_of_both(m, uk_math_size(m, x), 1);
+}
+
+/* (sinh(x) - x) / x^3, of x^2 */
+static LLVMValueRef sinh_series(const struct uk_math *m, LLVMValueRef s) {
+    static const double single[] = {0x1.7a267ba9d9a8ap-19, 0x1.9ffe11e8bf3bep-13, 0x1.11113624543fap-7,
+                                    0x1.5555551831308p-3},
+                        twice[] = {0x1.b4cf78b78c435p-41, 0x1.611a3a201b12fp-33, 0x1.ae6467668b09ap-26,
+                                   0x1.71de3a45f721ep-19, 0x1.a01a01a0291fbp-13, 0x1.11111111110a1p-7,
+                                   0x1.5555555555556p-3};
+
+    return uk_math_polynomial(m, s, &UK_POLYNOMIAL(single, twice));
+}
+
+LLVMValueRef uk_math_sinh(const struct uk_math *m, LLVMValueRef x) {
+    LLVMValueRef size = uk_math_size(m, x), s = uk_math_multiply(m, x, x);
+    LLVMValueRef small = uk_math_multiply_add(m, size, uk_math_multiply(m, s, sinh_series(m, s)), size);
+
+    small = uk_math_where(m, LLVMRealOLT, size, 1, small, half_of_both(m, size, -1));
     return uk_math_with_sign(m, small, x); /* -0 too */
 }

@@ -123,6 +123,50 @@ struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLV
     return (struct uk_math_pair){high, uk_math_add(m, low, uk_math_multiply(m, x.low, y.low))};
 }
 
+struct uk_math_pair uk_math_multiply_pairs(const struct uk_math *m, struct uk_math_pair a,
+                                           struct uk_math_pair b) {
+    struct uk_math_pair p = uk_math_product(m, a.high, b.high);
+
+    p.low = uk_math_multiply_add(m, a.high, b.low, p.low);
+    p.low = uk_math_multiply_add(m, a.low, b.high, p.low);
+    return p;
+}
+
+struct uk_math_pair uk_math_quotient(const struct uk_math *m, struct uk_math_pair a, struct uk_math_pair b) {
+    LLVMValueRef q = uk_math_divide(m, a.high, b.high);
+    const struct uk_math_pair back = uk_math_product(m, q, b.high);
+    LLVMValueRef rest = uk_math_subtract(m, uk_math_subtract(m, a.high, back.high), back.low);
+
+    rest = uk_math_subtract(m, rest, uk_math_multiply(m, q, b.low));
+    if (a.low)
+        rest = uk_math_add(m, rest, a.low);
+    return (struct uk_math_pair){q, uk_math_divide(m, rest, b.high)};
+}
+
+struct uk_math_pair uk_math_root(const struct uk_math *m, struct uk_math_pair a) {
+    LLVMValueRef root = uk_math_sqrt(m, a.high), zero = uk_math_number(m, 0);
+    const struct uk_math_pair back = uk_math_product(m, root, root);
+    LLVMValueRef rest = uk_math_subtract(m, uk_math_subtract(m, a.high, back.high), back.low);
+
+    if (a.low)
+        rest = uk_math_add(m, rest, a.low);
+    rest = uk_math_divide(m, rest, uk_math_add(m, root, root));
+    return (struct uk_math_pair){root, uk_math_where(m, LLVMRealOEQ, root, 0, zero, rest)};
+}
+
+struct uk_math_pair uk_math_select_pair(const struct uk_math *m, LLVMValueRef condition,
+                                        struct uk_math_pair then, struct uk_math_pair other) {
+    return (struct uk_math_pair){LLVMBuildSelect(m->g->b, condition, then.high, other.high, ""),
+                                 LLVMBuildSelect(m->g->b, condition, then.low, other.low, "")};
+}
+
+struct uk_math_pair uk_math_half_pi(const struct uk_math *m) {
+    const double high = m->is_double ? 0x1.921fb54442d18p+0 : 0x1.921fb6p+0,
+                 low = m->is_double ? 0x1.1a62633145c07p-54 : -0x1.777a5cf72cecep-25;
+
+    return (struct uk_math_pair){uk_math_number(m, high), uk_math_number(m, low)};
+}
+
 /* A number whose last bit is 1: adding and subtracting it rounds to an integer. */
 static double first_integer(const struct uk_math *m) {
     return m->is_double ? 0x1p52 : 0x1p23;

@@ -54,6 +54,16 @@ LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const s
  * numbers. */
 struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+/* Without the product of the two second parts, which is below the last place of a pair. */
+struct uk_math_pair uk_math_multiply_pairs(const struct uk_math *m, struct uk_math_pair a,
+                                           struct uk_math_pair b);
+/* a / b; a.low may be NULL: 0. */
+struct uk_math_pair uk_math_quotient(const struct uk_math *m, struct uk_math_pair a, struct uk_math_pair b);
+/* The square root of a >= 0; a.low may be NULL: 0. */
+struct uk_math_pair uk_math_root(const struct uk_math *m, struct uk_math_pair a);
+struct uk_math_pair uk_math_select_pair(const struct uk_math *m, LLVMValueRef condition,
+                                        struct uk_math_pair then, struct uk_math_pair other);
+struct uk_math_pair uk_math_half_pi(const struct uk_math *m);
 /* exp.c: the exponential of a pair, whose second part may be NULL. */
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x);
 /* log.c: the logarithm of a finite number above 0, as a pair. */
