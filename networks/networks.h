@@ -81,6 +81,25 @@ const char *uk_network_message(const struct uk_network *n);
  * - NULL: nothing is being compiled, *layer is -1. */
 const char *uk_network_progress(const struct uk_network *n, int *layer);
 
+/*
+ * Open sizes. A named dimension ("sequence") that gets a range before the model is read stays open: one
+ * network serves all multiples of `step` from `lower` to `upper`, both multiples of it. Its memory is that of
+ * the largest sizes. Inputs and outputs are row-major and contiguous at the sizes of a run.
+ */
+struct uk_network_size {
+    const char *name;
+    int64_t lower, upper, step;
+};
+/* Gives a named dimension a range. UK_INVALID_ARGUMENT: it is empty, or a bound or the step does not fit. */
+enum uk_status uk_network_range(struct uk_network *n, const struct uk_network_size *range);
+/* Returns the i-th open size of a network that was read, in the order in which the model's inputs have them;
+ * NULL: there are no more. */
+const struct uk_network_size *uk_network_size(const struct uk_network *n, int i);
+/* Chooses values of all open sizes, in that order, for the functions that describe tensors and layers, that
+ * run or interpret them, and that copy elements; until then they have the largest. UK_INVALID_SIZE: one is
+ * out of its range. Compiled code is not affected. */
+enum uk_status uk_network_choose(struct uk_network *n, const int64_t *sizes);
+
 /* Reads a model of operator sets 1 to 28, infers all shapes and computes what is constant. External data is
  * opened by its name in the file's folder and its subfolders; its real path must be in or below that folder,
  * or the folder of the file's real path. A network can be read once. UK_IO: a file cannot be read.
@@ -170,6 +189,9 @@ size_t uk_network_memory(const struct uk_network *n);
 void *uk_network_input(const struct uk_network *n, void *memory, int i);
 void *uk_network_output(const struct uk_network *n, void *memory, int i);
 enum uk_status uk_network_run(const struct uk_network *n, void *memory);
+/* Runs at the given values of all open sizes, whatever uk_network_choose() chose. Returns UK_INVALID_SIZE
+ * with nothing written if one is out of its range. */
+enum uk_status uk_network_run_sizes(const struct uk_network *n, void *memory, const int64_t *sizes);
 enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer);
 /* Returns the lower bound of the activations' memory in bytes: the largest sum, over the layers, of the sizes
  * of the live tensors. */

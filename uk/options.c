@@ -58,7 +58,11 @@ const struct uk_option uk_options[] = {
     {"--define", "NAME=VALUE", UK_OPTION_BINDING, PROGRAMS | BENCH | OF_PROGRAMS, 0, 0, NULL,
      "compile this size as a constant, so that the function has no argument for it; repeatable"},
     {"--size", "NAME=VALUE", UK_OPTION_BINDING, PROGRAMS | BENCH, 0, 0, NULL,
-     "call the function with this value, and choose the automatic schedule for it; repeatable"},
+     "call the function with this value, and choose the automatic schedule for it; network: "
+     "NAME=LOWER..UPPER "
+     "or NAME=LOWER..UPPER:STEP leaves a dimension open, and a value besides is that of the run (default: "
+     "the "
+     "largest); repeatable"},
     {"--shape", "INPUT=N,N,...", UK_OPTION_LIST, PROGRAMS | OF_NETWORKS, 0, 0, NULL,
      "network: shape of an input whose dimensions are not fixed in the file; repeatable"},
     {"--constant", "INPUT=FILE", UK_OPTION_LIST, PROGRAMS | OF_NETWORKS, 0, 0, "<file>",

@@ -53,6 +53,10 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
         if (!v)
             return no_size(job->program, uk_file_text(a->positional[0]), b->name);
         a->binding[i].is_used = true;
+        if (b->upper)
+            return uk_complain(
+                UK_EXIT_USAGE,
+                "size '%s' has a range, which is for networks; a program takes any value of it", b->name);
         if (b->value < 0)
             return uk_complain(UK_EXIT_USAGE, "size '%s' is %lld; give 0 or more", b->name,
                                (long long)b->value);

@@ -18,20 +18,47 @@ static bool parse_integer(const char *text, int64_t *value) {
     return end != text && !*end && !errno;
 }
 
+/* Reads "LOWER..UPPER" or "LOWER..UPPER:STEP". */
+static bool parse_range(const char *text, struct uk_size_value *b) {
+    const char *dots = strstr(text, ".."), *colon = strchr(text, ':');
+    char copy[64];
+
+    b->step = 1;
+    if (!dots || strlen(text) >= sizeof copy || (colon && colon < dots) ||
+        (colon && (!parse_integer(colon + 1, &b->step) || b->step < 1)))
+        return false;
+    snprintf(copy, sizeof copy, "%s", text);
+    copy[dots - text] = 0;
+    if (colon)
+        copy[colon - text] = 0;
+    return parse_integer(copy, &b->value) && parse_integer(copy + (dots - text) + 2, &b->upper) &&
+           0 <= b->value && b->value < b->upper;
+}
+
 static int add_binding(struct uk_arguments *a, const char *option, const char *text) {
     struct uk_size_value *b = &a->binding[a->bindings];
     const char *equals = strrchr(text, '='); /* names of a network's dimensions may contain it */
     size_t n = equals ? (size_t)(equals - text) : 0;
-    if (!n || n >= sizeof b->name || !parse_integer(equals + 1, &b->value))
-        return uk_complain(UK_EXIT_USAGE, "%s %s: expected NAME=INTEGER, for instance %s M=784", option, text,
-                           option);
+    *b = (struct uk_size_value){.run = -1};
+    if (!n || n >= sizeof b->name || !(parse_integer(equals + 1, &b->value) || parse_range(equals + 1, b)))
+        return uk_complain(UK_EXIT_USAGE,
+                           "%s %s: expected NAME=INTEGER, for instance %s M=784; or, of a network, "
+                           "NAME=LOWER..UPPER or NAME=LOWER..UPPER:STEP",
+                           option, text, option);
     memcpy(b->name, text, n);
     b->name[n] = 0;
     b->is_constant = !strcmp(option, "--define");
-    for (int i = 0; i < a->bindings; i++)
-        if (!strcmp(a->binding[i].name, b->name))
-            return uk_complain(UK_EXIT_USAGE, "%s %s: '%s' already has the value %lld; give it once", option,
-                               text, b->name, (long long)a->binding[i].value);
+    for (int i = 0; i < a->bindings; i++) {
+        struct uk_size_value *same = &a->binding[i];
+        if (strcmp(same->name, b->name) != 0)
+            continue;
+        if (same->upper && same->run < 0 && !b->upper && b->value >= 0) {
+            same->run = b->value;
+            return UK_EXIT_OK;
+        }
+        return uk_complain(UK_EXIT_USAGE, "%s %s: '%s' already has the value %lld; give it once", option,
+                           text, b->name, (long long)same->value);
+    }
     a->bindings++;
     return UK_EXIT_OK;
 }

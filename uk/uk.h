@@ -19,10 +19,12 @@ struct uk_option;
 enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 
 /* A value for a size: --define M=784 makes M a constant, --size M=784 passes it as an argument of the
- * function. */
+ * function. --size M=1..784:8, of networks, makes one network for all multiples of the step in the range; a
+ * value given in addition is that of a run. */
 struct uk_size_value {
     char name[256];
-    int64_t value;
+    int64_t value;            /* of a range: the smallest */
+    int64_t upper, step, run; /* of a range; upper 0: it is none; run: -1, or the value of a run */
     bool is_constant;
     bool is_used; /* true if a program has a size of this name */
 };

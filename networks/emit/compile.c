@@ -115,10 +115,12 @@ enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *o
         return uk_graph_fail(&n->graph, UK_REFUSED, NULL, "the network has no nodes to compute");
     c->options = options ? *options : (struct uk_options){0};
     c->options.workspace_argument = true;
+    uk_network_set_largest(n);
     enum uk_status s = build(n, c, true);
     /* Written out, a schedule may be refused where the automatic one is not: retries without packing. */
     if (s == UK_REFUSED || s == UK_NO_MATCH)
         s = build(n, c, false);
+    uk_network_set_chosen(n);
     return s ? uk_graph_fail(&n->graph, s, NULL, "%s", s == UK_OUT_OF_MEMORY ? "out of memory" : reason(n))
              : UK_OK;
 }

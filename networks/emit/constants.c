@@ -20,7 +20,7 @@ bool uk_constant_name(const struct uk_network *n, struct uk_module *const *packi
     const int number = l->argument[i]->number, function = l->function->number;
     struct uk_module *m = packing ? packing[function] : NULL;
 
-    if (!m || uk_module_packed_bytes(m, NULL, i) < 0) {
+    if (!m || uk_module_packed_bytes(m, uk_layer_sizes(n, l), i) < 0) {
         snprintf(name, UK_CONSTANT_NAME, "%.256s_c%d", n->name, number);
         return false;
     }
@@ -40,15 +40,15 @@ static const void *ordered(struct uk_constants *c, const struct uk_graph_value *
 }
 
 /* Replaces the constant's bytes by their packed form. */
-static enum uk_status pack(struct uk_network *n, struct uk_constants *c, struct uk_module *m, int i,
-                           struct uk_constant *k) {
-    const size_t bytes = (size_t)uk_module_packed_bytes(m, NULL, i);
+static enum uk_status pack(struct uk_network *n, struct uk_constants *c, const struct uk_layer *l,
+                           struct uk_module *m, int i, struct uk_constant *k) {
+    const size_t bytes = (size_t)uk_module_packed_bytes(m, uk_layer_sizes(n, l), i);
     char *room = uk_alloc(&c->arena, bytes + PACKED_ALIGNMENT);
 
     if (!room)
         return uk_graph_no_memory(&n->graph);
     char *const packed = room + (PACKED_ALIGNMENT - (uintptr_t)room % PACKED_ALIGNMENT) % PACKED_ALIGNMENT;
-    const enum uk_status s = (enum uk_status)uk_module_pack(m, NULL, i, k->bytes, packed);
+    const enum uk_status s = (enum uk_status)uk_module_pack(m, uk_layer_sizes(n, l), i, k->bytes, packed);
     k->bytes = packed;
     k->length = bytes;
     return s;
@@ -57,7 +57,7 @@ static enum uk_status pack(struct uk_network *n, struct uk_constants *c, struct 
 static enum uk_status add(struct uk_network *n, struct uk_constants *c, struct uk_module *const *packing,
                           const struct uk_layer *l, int i) {
     const struct uk_graph_value *v = l->argument[i];
-    const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
+    const size_t bytes = (size_t)uk_stored_elements(v) * uk_type_bytes(v->type);
     struct uk_constant *k = &c->constant[c->count];
     char name[UK_CONSTANT_NAME];
     const bool packs = uk_constant_name(n, packing, l, i, name);
@@ -72,7 +72,7 @@ static enum uk_status add(struct uk_network *n, struct uk_constants *c, struct u
     if (!k->name || !k->bytes)
         return uk_graph_no_memory(&n->graph);
     c->count++;
-    return packs ? pack(n, c, packing[l->function->number], i, k) : UK_OK;
+    return packs ? pack(n, c, l, packing[l->function->number], i, k) : UK_OK;
 }
 
 enum uk_status uk_constants_make(struct uk_network *n, struct uk_module *const *packing,

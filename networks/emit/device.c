@@ -52,6 +52,8 @@ enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_o
     struct uk_options o = options ? *options : (struct uk_options){0};
     enum uk_status s = uk_network_enter(n, true);
 
+    if (!s)
+        s = uk_network_refuse_open(n, "a GPU");
     if (s)
         return s;
     uk_network_forget_device(n);

@@ -2,6 +2,7 @@
 /* Writes the network's functions as LLVM IR: calls of the layers' programs on places in one block of memory,
  * to which %m points. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "emit/emit.h"
 
@@ -16,18 +17,47 @@ static bool is_empty(const struct uk_layer *l) {
     return !uk_value_elements(l->result);
 }
 
-/* Declares the functions: i32 (ptr, ..), with a pointer per argument and one to the workspace. */
+/* Declares the functions: i32 (i64, .., ptr, ..), with their sizes, a pointer per argument and one to the
+ * workspace. */
 static void put_declarations(struct driver *d) {
     for (const struct uk_layer_function *f = d->n->plan.functions; f; f = f->next) {
         const struct uk_layer *l = d->n->plan.layers;
 
         while (l && l->function != f)
             l = l->next;
-        uk_put(&d->text, "declare i64 @%s_workspace()\ndeclare i32 @%s(", f->name, f->name);
-        for (int i = 0; l && i < l->arguments; i++)
-            uk_put(&d->text, "ptr, ");
-        uk_put(&d->text, "ptr)\n");
+        if (l)
+            uk_driver_declare(&d->text, l);
     }
+}
+
+/* Writes the address of argument i: its place, which depends on the sizes if it is a slice of a value whose
+ * strides do. */
+static void put_address(struct driver *d, const struct uk_layer *l, int i) {
+    const struct uk_graph_value *v = i == l->arguments ? NULL : l->argument[i];
+    int64_t fixed = v ? 0 : l->work;
+    int parts = 0;
+    char name[48], last[48] = "";
+
+    for (; v; v = v->storage) {
+        const int64_t bytes = (int64_t)uk_type_bytes(v->type);
+        if (!v->storage)
+            fixed += v->offset;
+        if (!v->is_slice || !v->form) {
+            fixed += v->is_slice ? v->slice_at * bytes : 0;
+            continue;
+        }
+        snprintf(name, sizeof name, "o%d.%d.%d", l->number, i, parts++);
+        uk_driver_put_form(&d->text, &v->form[UK_RANK], bytes, name);
+        if (*last)
+            uk_put(&d->text, "  %%%1$s.a = add i64 %%%1$s, %%%2$s\n", name, last);
+        snprintf(last, sizeof last, "%s%s", name, *last ? ".a" : "");
+    }
+    if (*last)
+        uk_put(&d->text, "  %%b%1$d.%2$d = getelementptr i8, ptr %%m, i64 %%%3$s\n", l->number, i, last);
+    uk_put(&d->text,
+           *last ? "  %%p%1$d.%2$d = getelementptr i8, ptr %%b%1$d.%2$d, i64 %3$" PRId64 "\n"
+                 : "  %%p%1$d.%2$d = getelementptr i8, ptr %%m, i64 %3$" PRId64 "\n",
+           l->number, i, fixed);
 }
 
 /* Writes a call. %s<layer> becomes the layer's status; %p<layer>.<argument> are the addresses of its
@@ -38,9 +68,14 @@ static void put_call(struct driver *d, const struct uk_layer *l) {
 
     for (int i = 0; i <= l->arguments; i++)
         if (i == l->arguments || !l->argument[i]->data || !uk_value_elements(l->argument[i]))
-            uk_put(t, "  %%p%d.%d = getelementptr i8, ptr %%m, i64 %" PRId64 "\n", l->number, i,
-                   i == l->arguments ? l->work : uk_value_offset(l->argument[i]));
+            put_address(d, l, i);
+    for (int i = 0; i < l->sizes; i++) {
+        snprintf(name, sizeof name, "n%d.%d", l->number, i);
+        uk_driver_put_form(t, &l->size[i], 1, name);
+    }
     uk_put(t, "  %%s%d = call i32 @%s(", l->number, l->function->name);
+    for (int i = 0; i < l->sizes; i++)
+        uk_put(t, "i64 %%n%d.%d, ", l->number, i);
     for (int i = 0; i < l->arguments; i++) {
         if (l->argument[i]->data && uk_value_elements(l->argument[i])) {
             uk_constant_name(d->n, d->packing, l, i, name);
@@ -52,11 +87,14 @@ static void put_call(struct driver *d, const struct uk_layer *l) {
     uk_put(t, "ptr %%p%d.%d)\n", l->number, l->arguments);
 }
 
-/* Writes NAME_run. The first status other than UK_OK ends the run. */
+/* Writes NAME_run. A size outside of its range ends it before anything is written. The first status other
+ * than UK_OK ends the run. */
 static void put_run(struct driver *d) {
     struct uk_text *t = &d->text;
 
-    uk_put(t, "define signext i32 @%s_run(ptr %%m) nounwind {\n", d->n->name);
+    uk_put(t, "define signext i32 @%s_run(ptr %%m%s) nounwind {\n", d->n->name,
+           d->n->graph.open_count ? ", ptr %sizes" : "");
+    uk_driver_put_sizes(t, d->n);
     for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
@@ -75,10 +113,10 @@ static void put_run(struct driver *d) {
 static void put_step(struct driver *d) {
     struct uk_text *t = &d->text;
 
-    uk_put(
-        t,
-        "define signext i32 @%s_step(ptr %%m, i32 %%layer) nounwind {\n  switch i32 %%layer, label %%none [",
-        d->n->name);
+    uk_put(t, "define signext i32 @%s_step(ptr %%m, i32 %%layer%s) nounwind {\n", d->n->name,
+           d->n->graph.open_count ? ", ptr %sizes" : "");
+    uk_driver_put_sizes(t, d->n);
+    uk_put(t, "  switch i32 %%layer, label %%none [");
     for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next)
         if (!is_empty(l))
             uk_put(t, " i32 %1$d, label %%layer%1$d", l->number);
@@ -110,19 +148,12 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
  * bytes. It returns C's size_t as a pointer: both have the same size and register on every target, and the IR
  * need not know which size. */
 static void put_memory(struct uk_text *t, const struct uk_network *n) {
-    int before = 0;
-
     uk_put(t,
            "declare i64 @llvm.smax.i64(i64, i64)\ndefine ptr @%s_memory() nounwind {\n  %%most0 = add i64 0, "
            "%" PRId64 "\n",
            n->name, n->plan.bytes ? n->plan.bytes : UK_PLACE_ALIGNMENT);
-    for (const struct uk_layer_function *f = n->plan.functions; f; f = f->next, before++)
-        uk_put(t,
-               "  %%work%1$d = call i64 @%2$s_workspace()\n"
-               "  %%bytes%1$d = add i64 %%work%1$d, %3$" PRId64 "\n"
-               "  %%most%4$d = call i64 @llvm.smax.i64(i64 %%most%1$d, i64 %%bytes%1$d)\n",
-               before, f->name, f->work, before + 1);
-    uk_put(t, "  %%p = inttoptr i64 %%most%d to ptr\n  ret ptr %%p\n}\n", before);
+    const int last = uk_driver_put_memory(t, n);
+    uk_put(t, "  %%p = inttoptr i64 %%most%d to ptr\n  ret ptr %%p\n}\n", last);
 }
 
 char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step) {

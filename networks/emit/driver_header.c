@@ -4,6 +4,42 @@
 #include <stdlib.h>
 #include "emit/emit.h"
 
+/* Writes the form times `factor` as an expression of z[0], z[1], ..., the sizes in steps. */
+static void put_form(struct uk_text *t, const struct uk_size_form *f, int64_t factor) {
+    uk_put(t, f->terms ? "" : "0");
+    for (int i = 0; i < f->terms; i++) {
+        const struct uk_size_term *m = &f->term[i];
+        const int64_t all = m->factor * factor;
+        uk_put(t, "%s", i ? " + " : "");
+        if (m->a < 0 || all != 1)
+            uk_put(t, "%" PRId64, all);
+        if (m->a >= 0)
+            uk_put(t, "%sz[%d]", all == 1 ? "" : " * ", m->a);
+        if (m->b >= 0)
+            uk_put(t, " * z[%d]", m->b);
+    }
+}
+
+/* Writes the value's place in the block of memory. */
+static void put_place(struct uk_text *t, const struct uk_graph_value *v) {
+    int64_t fixed = 0;
+
+    uk_put(t, "m + ");
+    for (; v; v = v->storage) {
+        const int64_t bytes = (int64_t)uk_type_bytes(v->type);
+        if (v->is_slice && v->form) {
+            uk_put(t, "(");
+            put_form(t, &v->form[UK_RANK], bytes);
+            uk_put(t, ") + ");
+        } else if (v->is_slice) {
+            fixed += v->slice_at * bytes;
+        }
+        if (!v->storage)
+            fixed += v->offset;
+    }
+    uk_put(t, "%" PRId64, fixed);
+}
+
 static void put_argument(struct uk_text *t, const struct uk_network *n, const struct uk_layer *l, int i) {
     const struct uk_graph_value *v = l->argument[i];
     char name[UK_CONSTANT_NAME];
@@ -12,23 +48,41 @@ static void put_argument(struct uk_text *t, const struct uk_network *n, const st
         uk_constant_name(n, NULL, l, i, name);
         uk_put(t, "(const void *)%s", name);
     } else {
-        uk_put(t, "(%svoid *)(m + %" PRId64 ")", i == l->arguments - 1 ? "" : "const ", uk_value_offset(v));
+        uk_put(t, "(%svoid *)(", i == l->arguments - 1 ? "" : "const ");
+        put_place(t, v);
+        uk_put(t, ")");
     }
+}
+
+static void put_checks(struct uk_text *t, const struct uk_network *n) {
+    uk_put(t, n->graph.open_count ? "    int64_t z[%d];\n\n" : "\n", n->graph.open_count);
+    for (int i = 0; i < n->graph.open_count; i++)
+        uk_put(t,
+               "    if (sizes[%1$d] < %2$" PRId64 " || sizes[%1$d] > %3$" PRId64
+               " || sizes[%1$d] %% %4$" PRId64 ")\n"
+               "        return %5$d; /* UK_INVALID_SIZE */\n"
+               "    z[%1$d] = sizes[%1$d] / %4$" PRId64 ";\n",
+               i, n->size[i].lower, n->size[i].upper, n->size[i].step, UK_INVALID_SIZE);
 }
 
 char *uk_driver_calls(const struct uk_network *n) {
     struct uk_text t = {0};
 
     uk_put(&t,
-           "int %s_run(void *memory) {\n"
+           "int %s_run(void *memory%s) {\n"
            "    unsigned char *const m = memory;\n"
-           "    int status = 0;\n\n"
-           "    (void)m;\n",
-           n->name);
+           "    int status = 0;\n",
+           n->name, n->graph.open_count ? ", const int64_t sizes[]" : "");
+    put_checks(&t, n);
+    uk_put(&t, "    (void)m;\n");
     for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
         if (!uk_value_elements(l->result))
             continue;
         uk_put(&t, "    status = status ? status : %s(", l->function->name);
+        for (int i = 0; i < l->sizes; i++) {
+            put_form(&t, &l->size[i], 1);
+            uk_put(&t, ", ");
+        }
         for (int i = 0; i < l->arguments; i++) {
             put_argument(&t, n, l, i);
             uk_put(&t, ", ");
@@ -39,42 +93,99 @@ char *uk_driver_calls(const struct uk_network *n) {
     return t.text;
 }
 
-static void put_tensor(struct uk_text *t, const char *what, int i, const struct uk_network_tensor *v) {
-    uk_put(t, " *   %s %d: %s [", what, i, uk_type_name(v->type));
-    for (int d = 0; d < v->rank; d++)
-        uk_put(t, "%s%" PRId64, d ? ", " : "", v->shape[d]);
-    uk_put(t, "]");
-    /* A name may contain anything, even the end of a comment. */
-    uk_put(t, " ");
-    for (const char *c = v->name; *c; c++)
+/* A name may contain anything, even the end of a comment. */
+static void put_name(struct uk_text *t, const char *name) {
+    for (const char *c = name; *c; c++)
         uk_put(t, "%c", *c == '*' || *c == '/' || (unsigned char)*c < ' ' ? '_' : *c);
+}
+
+/* Writes an extent in terms of the open sizes' names. */
+static void put_extent(struct uk_text *t, const struct uk_network *n, const struct uk_size_form *f) {
+    uk_put(t, f->terms ? "" : "0");
+    for (int i = 0; i < f->terms; i++) {
+        const struct uk_size_term *m = &f->term[i];
+        const int of[] = {m->a, m->b};
+        int64_t factor = m->factor < 0 ? -m->factor : m->factor, divisor = 1;
+        uk_put(t, "%s", i ? m->factor < 0 ? " - " : " + " : m->factor < 0 ? "-" : "");
+        for (int k = 0; k < 2 && of[k] >= 0; k++)
+            divisor *= n->size[of[k]].step;
+        if (factor % divisor == 0) {
+            factor /= divisor;
+            divisor = 1;
+        }
+        if (factor != 1 || m->a < 0)
+            uk_put(t, "%" PRId64 "%s", factor, m->a < 0 ? "" : " ");
+        for (int k = 0; k < 2 && of[k] >= 0; k++) {
+            uk_put(t, k ? " " : "");
+            put_name(t, n->size[of[k]].name);
+        }
+        if (divisor != 1)
+            uk_put(t, " / %" PRId64, divisor);
+    }
+}
+
+static void put_tensor(struct uk_text *t, const struct uk_network *n, const char *what, int i,
+                       const struct uk_graph_value *v) {
+    uk_put(t, " *   %s %d: %s [", what, i, uk_type_name(v->type));
+    for (int d = 0; d < v->rank; d++) {
+        uk_put(t, d ? ", " : "");
+        if (v->form)
+            put_extent(t, n, &v->form[d]);
+        else
+            uk_put(t, "%" PRId64, v->extent[d]);
+    }
+    uk_put(t, "] ");
+    put_name(t, v->name);
     uk_put(t, "\n");
 }
 
+static void put_open_sizes(struct uk_text *t, const struct uk_network *n) {
+    if (!n->graph.open_count)
+        return;
+    uk_put(t, "/* Sizes, in the order of the array that %s_run takes:\n", n->name);
+    for (int i = 0; i < n->graph.open_count; i++) {
+        const struct uk_network_size *z = &n->size[i];
+        uk_put(t, " *   %d: ", i);
+        put_name(t, z->name);
+        uk_put(t, ", %" PRId64 " to %" PRId64, z->lower, z->upper);
+        if (z->step != 1)
+            uk_put(t, ", multiples of %" PRId64, z->step);
+        uk_put(t, "\n");
+    }
+    uk_put(t, " */\n");
+}
+
 char *uk_driver_header(const struct uk_network *n) {
+    const bool is_open = n->graph.open_count > 0;
     struct uk_text t = {0};
 
     uk_put(&t,
-           "#ifndef UK_NETWORK_%1$s\n#define UK_NETWORK_%1$s\n#include <stddef.h>\n"
-           "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
-           "/* Row-major tensors:\n",
-           n->name);
+           "#ifndef UK_NETWORK_%1$s\n#define UK_NETWORK_%1$s\n#include <stddef.h>\n%2$s"
+           "#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
+           n->name, is_open ? "#include <stdint.h>\n" : "");
+    put_open_sizes(&t, n);
+    uk_put(&t, "/* Row-major tensors%s:\n", is_open ? ", contiguous at the sizes of the run" : "");
     for (int i = 0; i < n->graph.inputs; i++)
-        put_tensor(&t, "input", i, &n->input[i]);
+        put_tensor(&t, n, "input", i, n->graph.input[i]);
     for (int i = 0; i < n->graph.outputs; i++)
-        put_tensor(&t, "output", i, &n->output[i]);
-    uk_put(
-        &t,
-        " */\n"
-        "/* Bytes of the block of memory, at a multiple of 64, that a run uses. */\n"
-        "size_t %1$s_memory(void);\n"
-        "/* Where in it inputs and outputs lie. A run may overwrite inputs. NULL: there is none of that "
-        "number. */\n"
-        "void *%1$s_input(void *memory, int i);\n"
-        "void *%1$s_output(void *memory, int i);\n"
-        "/* 0, or a value of enum uk_status. Any number of runs at a time, with a block of memory each. */\n"
-        "int %1$s_run(void *memory);\n"
-        "#ifdef __cplusplus\n}\n#endif\n#endif\n",
-        n->name);
+        put_tensor(&t, n, "output", i, n->graph.output[i]);
+    uk_put(&t,
+           " */\n"
+           "/* Bytes of the block of memory, at a multiple of 64, that a run uses%2$s. */\n"
+           "size_t %1$s_memory(void);\n"
+           "/* Where in it inputs and outputs lie. A run may overwrite inputs. NULL: there is none of that "
+           "number. */\n"
+           "void *%1$s_input(void *memory, int i);\n"
+           "void *%1$s_output(void *memory, int i);\n"
+           "/* 0, or a value of enum uk_status. Any number of runs at a time, with a block of memory each. "
+           "%3$s*/\n"
+           "int %1$s_run(void *memory%4$s);\n"
+           "#ifdef __cplusplus\n}\n#endif\n#endif\n",
+           n->name, is_open ? " at its largest sizes" : "",
+           is_open ? "Runs in one\n * block may have different sizes. 2 (UK_INVALID_SIZE), with nothing "
+                     "written: a size "
+                     "is out of its range. "
+                   : "",
+           is_open ? ", const int64_t sizes[]" : "");
     return t.text;
 }

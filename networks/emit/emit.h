@@ -19,10 +19,13 @@ struct uk_network {
     const char *schedule_file; /* name of the schedules' file in messages; NULL: all are automatic */
     struct uk_module *module;
     size_t (*memory)(void);
-    int (*run)(void *memory);
-    int (*step)(void *memory, int layer);
-    struct uk_module **device_layer; /* a module per function, for a GPU; NULL: none is compiled */
-    bool is_begun, is_read;          /* uk_network_read() was called; it succeeded */
+    /* Of networks without open sizes the arrays of sizes do not exist, and the arguments are not passed. */
+    int (*run)(void *memory, const int64_t *sizes);
+    int (*step)(void *memory, int layer, const int64_t *sizes);
+    struct uk_network_size size[UK_MAX_OPEN]; /* the open sizes */
+    int64_t chosen[UK_MAX_OPEN];              /* of uk_network_choose(); the graph has them, in steps */
+    struct uk_module **device_layer;          /* a module per function, for a GPU; NULL: none is compiled */
+    bool is_begun, is_read;                   /* uk_network_read() was called; it succeeded */
 };
 
 /* ---- enter.c ---- */
@@ -44,6 +47,21 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
 /* Completes the layers' descriptions (uk_layer.shown): multiply-adds, from the programs; orders, offsets and
  * inputs, from the plan. */
 enum uk_status uk_layers_show(struct uk_network *n);
+
+/* ---- sizes.c ---- */
+
+/* Describes the open sizes for the API, and chooses the largest. */
+void uk_sizes_show(struct uk_network *n);
+/* Gives the graph, and what the API shows of it, the extents and places for the chosen sizes. */
+enum uk_status uk_network_show_chosen(struct uk_network *n);
+/* Gives the graph the largest sizes, at which code is made, or again those that were chosen. */
+void uk_network_set_largest(struct uk_network *n);
+void uk_network_set_chosen(struct uk_network *n);
+/* The values of the layer function's sizes for the sizes that the graph has now, in an array of the thread
+ * that the next call reuses; NULL: it has none. */
+const int64_t *uk_layer_sizes(const struct uk_network *n, const struct uk_layer *l);
+/* Fails if sizes are open; what: what does not support that. */
+enum uk_status uk_network_refuse_open(struct uk_network *n, const char *what);
 
 /* ---- schedule.c ---- */
 
@@ -75,6 +93,19 @@ char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packin
 char *uk_driver_calls(const struct uk_network *n);
 /* Returns the header that declares the functions, for C and C++. */
 char *uk_driver_header(const struct uk_network *n);
+
+/* ---- driver_sizes.c: open sizes in the driver ---- */
+
+/* Writes the instructions that read the array %sizes, and return UK_INVALID_SIZE unless each size is in its
+ * range. %z0, %z1, ... become the sizes in steps. */
+void uk_driver_put_sizes(struct uk_text *t, const struct uk_network *n);
+/* Writes the instructions that compute the form times `factor`; %NAME becomes it. */
+void uk_driver_put_form(struct uk_text *t, const struct uk_size_form *f, int64_t factor, const char *name);
+/* Writes the declaration of the function and of that which returns its workspace. */
+void uk_driver_declare(struct uk_text *t, const struct uk_layer *l);
+/* Writes the instructions that compute the largest end of a workspace, at least the plan's bytes. Returns the
+ * number k of the variable %mostK. */
+int uk_driver_put_memory(struct uk_text *t, const struct uk_network *n);
 
 /* ---- constants.c ---- */
 

@@ -22,20 +22,21 @@ static bool is_product(const struct uk_expr *e) {
     return e->op == UK_E_MUL && has_element(e->arg[0]) && has_element(e->arg[1]);
 }
 
-/* Value of a size. Layers' programs have none, so it is never needed. */
-static int64_t no_value(const struct uk_var *v, void *user) {
-    (void)user;
-    return v->value;
+/* Value of a size. user: the values of the program's sizes. */
+static int64_t value_of(const struct uk_var *v, void *user) {
+    const int64_t *size = user;
+
+    return size ? size[v->number] : v->value;
 }
 
-static double multiply_adds(const struct uk_program *p) {
+static double multiply_adds(const struct uk_program *p, const int64_t *size) {
     bool overflow = false;
     double all = 0;
 
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         double terms = s->reduce == UK_REDUCE_SUM && is_product(s->right);
         for (int i = 0; i < s->iterators && terms > 0; i++)
-            terms *= (double)uk_index_eval(s->extent[i], no_value, NULL, &overflow);
+            terms *= (double)uk_index_eval(s->extent[i], value_of, (void *)(uintptr_t)size, &overflow);
         all += terms;
     }
     return all;
@@ -53,11 +54,14 @@ static const struct uk_graph_value *input_at(const struct uk_layer *l, int i) {
 }
 
 static enum uk_status show_inputs(struct uk_network *n, struct uk_layer *l) {
-    struct uk_network_tensor *input = uk_alloc(&n->graph.arena, ((size_t)l->arguments + 1) * sizeof *input);
+    struct uk_network_tensor *input = (struct uk_network_tensor *)(uintptr_t)l->shown.input;
 
+    if (!input)
+        input = uk_alloc(&n->graph.arena, ((size_t)l->arguments + 1) * sizeof *input);
     if (!input)
         return uk_graph_no_memory(&n->graph);
     l->shown.input = input;
+    l->shown.inputs = 0;
     for (int i = 0; i < l->arguments; i++)
         if (input_at(l, i))
             uk_tensor_show(&input[l->shown.inputs++], uk_value_inside_border(l->argument[i]),
@@ -71,13 +75,15 @@ enum uk_status uk_layers_show(struct uk_network *n) {
     for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
         struct uk_program *p = NULL;
         s = parse(n, f, &p);
-        const double count = s ? 0 : multiply_adds(p);
-        uk_program_destroy(p);
-        for (struct uk_layer *l = n->plan.layers; l; l = l->next)
+        for (struct uk_layer *l = n->plan.layers; l && !s; l = l->next)
             if (l->function == f)
-                l->shown.multiply_adds = count * l->true_terms;
+                l->shown.multiply_adds = multiply_adds(p, uk_layer_sizes(n, l)) * l->true_terms;
+        uk_program_destroy(p);
     }
     for (struct uk_layer *l = n->plan.layers; l && !s; l = l->next) {
+        memcpy(l->shown.output.shape, l->result->extent, sizeof l->shown.output.shape);
+        l->shown.output.elements = (size_t)uk_value_elements(l->result);
+        l->shown.output.bytes = l->shown.output.elements * uk_type_bytes(l->result->type);
         memcpy(l->shown.order, l->result->order, sizeof l->shown.order);
         l->shown.offset = (size_t)uk_value_offset(l->result);
         s = show_inputs(n, l);
@@ -156,7 +162,7 @@ struct interpreted {
 
 /* Returns a copy of the constant in the layout that the layer reads. NULL: a failure is recorded. */
 static const void *constant_of(struct uk_network *n, const struct uk_graph_value *v, struct uk_arena *arena) {
-    void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_type_bytes(v->type) + 1);
+    void *data = uk_alloc(arena, (size_t)uk_stored_elements(v) * uk_type_bytes(v->type) + 1);
 
     if (data)
         uk_permute(v, v->order, data);
@@ -202,7 +208,7 @@ enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memo
         s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "result is NULL");
     if (!s) {
         in.tensor[in.layer->arguments - 1] = result;
-        s = uk_program_interpret(in.program, NULL, NULL, in.tensor);
+        s = uk_program_interpret(in.program, uk_layer_sizes(n, in.layer), NULL, in.tensor);
     }
     return n ? end(n, &in, s) : s;
 }
@@ -227,7 +233,7 @@ enum uk_status uk_network_interpret_elements(struct uk_network *n, const struct 
     for (int64_t i = 0; i < listed && !s; i++)
         at[i] = element[i] < 0 || element[i] >= uk_value_elements(v) ? -1 : stored(v, stride, element[i]);
     if (!s)
-        s = uk_program_interpret_elements(in.program, options, NULL, NULL, in.tensor, in.layer->arguments - 1,
-                                          count, at, result, error);
+        s = uk_program_interpret_elements(in.program, options, uk_layer_sizes(n, in.layer), NULL, in.tensor,
+                                          in.layer->arguments - 1, count, at, result, error);
     return n ? end(n, &in, s) : s;
 }

@@ -41,6 +41,15 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
     t->bytes = t->elements * uk_type_bytes(v->type);
 }
 
+static void show_tensors(struct uk_network *n) {
+    struct uk_graph *g = &n->graph;
+
+    for (int i = 0; i < g->inputs; i++)
+        uk_tensor_show(&n->input[i], g->input[i], g->input[i]->name);
+    for (int i = 0; i < g->outputs; i++)
+        uk_tensor_show(&n->output[i], g->output[i], g->output[i]->name);
+}
+
 static enum uk_status show_all(struct uk_network *n) {
     struct uk_graph *g = &n->graph;
 
@@ -48,11 +57,14 @@ static enum uk_status show_all(struct uk_network *n) {
     n->output = uk_alloc(&g->arena, ((size_t)g->outputs + 1) * sizeof *n->output);
     if (!n->input || !n->output)
         return uk_graph_no_memory(g);
-    for (int i = 0; i < g->inputs; i++)
-        uk_tensor_show(&n->input[i], g->input[i], g->input[i]->name);
-    for (int i = 0; i < g->outputs; i++)
-        uk_tensor_show(&n->output[i], g->output[i], g->output[i]->name);
+    show_tensors(n);
     return UK_OK;
+}
+
+enum uk_status uk_network_show_chosen(struct uk_network *n) {
+    uk_network_set_chosen(n);
+    show_tensors(n);
+    return uk_layers_show(n);
 }
 
 /* Bytes of a network's name at most. Names of programs have at most 200, and end in _layer_ and a number. */
@@ -80,6 +92,24 @@ static enum uk_status name_functions(struct uk_network *n, const char *given) {
                                given, function);
 }
 
+/* Infers shapes, at each point of open sizes if there are any. */
+static enum uk_status infer(struct uk_network *n) {
+    struct uk_graph *g = &n->graph, before;
+    enum uk_status s;
+
+    if (!g->open_count)
+        return uk_infer(g, uk_fold_by_interpreter, n->context);
+    s = uk_open_copy(g, &before);
+    if (!s)
+        s = uk_points_choose(g);
+    if (!s)
+        s = uk_infer(g, uk_fold_by_interpreter, n->context);
+    if (!s)
+        s = uk_open_evaluate(g, &before, n->context);
+    uk_graph_end(&before);
+    return s ? s : uk_open_constants(g);
+}
+
 static enum uk_status read_bytes(struct uk_network *n, const char *name, const void *bytes, size_t length,
                                  const struct uk_folders *folders, const struct uk_network_options *o) {
     static const struct uk_network_options none;
@@ -99,16 +129,17 @@ static enum uk_status read_bytes(struct uk_network *n, const char *name, const v
         return uk_graph_no_memory(g);
     g->name = copy;
     if ((s = name_functions(n, o ? o->name : NULL)) ||
-        (s = uk_import(g, bytes, length, folders, o ? o : &none)) || (s = uk_rewrite(g)) ||
-        (s = uk_infer(g, uk_fold_by_interpreter, n->context)) || (s = uk_rewrite_normalized(g)) ||
-        (s = uk_rewrite_statistics(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)))
+        (s = uk_import(g, bytes, length, folders, o ? o : &none)) || (s = uk_rewrite(g)) || (s = infer(n)) ||
+        (s = uk_rewrite_normalized(g)) || (s = uk_rewrite_statistics(g)) ||
+        (s = uk_infer(g, uk_fold_by_interpreter, n->context)))
         return s;
     for (int i = 0; i < g->outputs; i++)
         if (!g->output[i]->has_shape)
             return uk_graph_fail(g, UK_REFUSED, NULL, "the shape of output '%s' is not known",
                                  g->output[i]->name);
-    if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name)))
+    if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name, n->context)))
         return s;
+    uk_sizes_show(n);
     n->is_read = true;
     return uk_layers_show(n);
 }
@@ -289,11 +320,30 @@ void *uk_network_output(const struct uk_network *n, void *memory, int i) {
     return uk_network_value(n, UK_NETWORK_OUTPUT, i) && memory ? place(memory, n->graph.output[i]) : NULL;
 }
 
+enum uk_status uk_network_run_sizes(const struct uk_network *n, void *memory, const int64_t *sizes) {
+    return n && n->run && memory && (sizes || !n->graph.open_count) ? (enum uk_status)n->run(memory, sizes)
+                                                                    : UK_INVALID_ARGUMENT;
+}
+
+/* Writes the chosen sizes. */
+static void chosen_sizes(const struct uk_network *n, int64_t *sizes) {
+    for (int i = 0; i < n->graph.open_count; i++)
+        sizes[i] = n->chosen[i] * n->size[i].step;
+}
+
 enum uk_status uk_network_run(const struct uk_network *n, void *memory) {
-    return n && n->run && memory ? (enum uk_status)n->run(memory) : UK_INVALID_ARGUMENT;
+    int64_t sizes[UK_MAX_OPEN] = {0};
+
+    if (n)
+        chosen_sizes(n, sizes);
+    return uk_network_run_sizes(n, memory, sizes);
 }
 
 enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer) {
-    return n && n->step && memory && uk_network_layer(n, layer) ? (enum uk_status)n->step(memory, layer)
-                                                                : UK_INVALID_ARGUMENT;
+    int64_t sizes[UK_MAX_OPEN] = {0};
+
+    if (!n || !n->step || !memory || !uk_network_layer(n, layer))
+        return UK_INVALID_ARGUMENT;
+    chosen_sizes(n, sizes);
+    return (enum uk_status)n->step(memory, layer, sizes);
 }

@@ -123,6 +123,19 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
     return data;
 }
 
+const int64_t *uk_stored_extents(const struct uk_graph_value *v) {
+    return v->is_block && v->at ? v->at[0] : v->extent;
+}
+
+int64_t uk_stored_elements(const struct uk_graph_value *v) {
+    const int64_t *extent = uk_stored_extents(v);
+    int64_t all = 1;
+
+    for (int d = 0; d < v->rank; d++)
+        all *= extent[d];
+    return all;
+}
+
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]) {
     int64_t all = 1;
 
@@ -131,18 +144,15 @@ void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]) {
     for (int i = v->rank - 1; i >= 0; i--) {
         const int d = v->is_laid_out ? v->order[i] : i;
         stride[d] = all;
-        all *= v->extent[d];
+        all *= uk_stored_extents(v)[d];
     }
 }
 
 int64_t uk_value_begin(const struct uk_graph_value *v) {
-    int64_t stride[UK_RANK], at = 0;
+    int64_t at = 0;
 
-    for (; v->storage; v = v->storage) {
-        uk_value_strides(v, stride);
-        for (int d = 0; d < v->rank && v->is_slice; d++)
-            at += v->slice_from[d] * stride[d];
-    }
+    for (; v->storage; v = v->storage)
+        at += v->is_slice ? v->slice_at : 0;
     return at;
 }
 

@@ -14,6 +14,41 @@ enum { UK_RANK = UK_NETWORK_DIMENSIONS };
 
 struct uk_operator;
 
+/* ---- open sizes ----
+ *
+ * A named dimension with a range of values is an open size. One program serves all of them: the graph is
+ * evaluated at some *points*, assignments of numbers to the open sizes, and what differs between points is
+ * written as a form in the open sizes. A size with a step is counted in steps: at 1280 with step 32 it is 40.
+ */
+
+enum { UK_MAX_OPEN = 8, UK_FORM_TERMS = 12 };
+
+/* A named dimension of inputs, and the values that the options give it. */
+struct uk_graph_size {
+    const char *name;
+    int64_t lower, upper, step; /* lower == upper: fixed */
+    int64_t value;              /* the one that the graph has now */
+    int open;                   /* number among the open sizes; -1: fixed, or no input has it */
+};
+
+/* An integer as a polynomial in the open sizes: the sum of factor * size a * size b; -1: no such factor. */
+struct uk_size_form {
+    int terms;
+    struct uk_size_term {
+        int64_t factor;
+        int a, b; /* b >= 0 only if a is, and a <= b then */
+    } term[UK_FORM_TERMS];
+};
+
+/* The points. Point 0 has the largest sizes. The others serve to find forms, and to verify them. */
+struct uk_size_points {
+    int count;
+    int64_t (*size)[UK_MAX_OPEN]; /* in steps, by open size */
+    /* Points that determine a form: the base; per open size the points 1 and 2 below it (-1: out of range);
+     * and those 1 below it in two sizes. */
+    int base, below[UK_MAX_OPEN][2], across[UK_MAX_OPEN][UK_MAX_OPEN];
+};
+
 /* A tensor. Its elements are in ONNX's order; once it is laid out, in that of `order`. */
 struct uk_graph_value {
     struct uk_graph_value *next; /* in order of creation */
@@ -34,9 +69,17 @@ struct uk_graph_value {
     int order[UK_RANK];
     bool is_laid_out, wants_channels_last;
     struct uk_graph_value *storage;
-    bool is_slice; /* a part of the storage, with its strides, that begins at element slice_from of each
-                      dimension */
-    int64_t slice_from[UK_RANK];
+    bool is_slice; /* a part of the storage, with its strides, that begins at element slice_at */
+    int64_t slice_at;
+    /* Open sizes. A value whose extents depend on them has those of each point in `at`; a constant whose
+     * elements do has those of each point in `data_at`. A block has the first elements, in each dimension, of
+     * the ones at point 0, and their strides. */
+    const char **dimension; /* of an input: names of its open dimensions, NULL where the file states one */
+    int64_t (*at)[UK_RANK];
+    const void **data_at;
+    bool is_block;
+    const struct uk_size_form *form; /* of each extent, then of slice_at; NULL: they are fixed */
+    int64_t bytes;                   /* set by plan: of its place in the block */
     /* Set by plan: byte offset in the block, first and last layer that need the value. */
     int64_t offset,
         breadth; /* breadth: maximum, over the layers that need the value, of the bytes of all live values */
@@ -108,12 +151,16 @@ struct uk_graph {
     int value_count, node_count;
     int inputs, outputs;
     struct uk_graph_value **input, **output;
-    const char *open; /* message: the inputs without a shape, and the options that state it; NULL: none */
+    const char *unstated; /* message: the inputs without a shape, and the options that state it; NULL: none */
     int properties;
     struct uk_property *property;
-    int64_t constant_room; /* bytes of constants that may still be allocated */
-    int64_t term_room;     /* elements and terms of sums that constant folding may still compute */
-    bool needs_values;     /* shapes depend on inputs with is_needed */
+    int sizes, open_count;
+    struct uk_graph_size *size; /* named dimensions that the options give */
+    const struct uk_graph_size *open[UK_MAX_OPEN];
+    struct uk_size_points points; /* count 0: no size is open */
+    int64_t constant_room;        /* bytes of constants that may still be allocated */
+    int64_t term_room;            /* elements and terms of sums that constant folding may still compute */
+    bool needs_values;            /* shapes depend on inputs with is_needed */
     const struct uk_graph_node *inferred; /* the node whose results are being inferred, for messages */
 };
 
@@ -173,6 +220,10 @@ void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
 void uk_allow_constant(struct uk_graph *g, int64_t bytes);
 /* Number of elements; -1: more than UK_MAX_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
+/* Extents that a constant's elements have in memory: of a block those of point 0, else its own. */
+const int64_t *uk_stored_extents(const struct uk_graph_value *v);
+/* The number of elements with these extents. */
+int64_t uk_stored_elements(const struct uk_graph_value *v);
 /* Strides of the dimensions; the distance of the first element from that of the storage that is no slice or
  * view; both in elements. The offset of the first element in the network's block, in bytes, once that is
  * planned. */
@@ -181,6 +232,39 @@ int64_t uk_value_begin(const struct uk_graph_value *v);
 int64_t uk_value_offset(const struct uk_graph_value *v);
 /* The shape as text, "1x3x224x224", in one of a few buffers of the thread that later calls reuse. */
 const char *uk_value_shape(const struct uk_graph_value *v);
+
+/* ---- open.c: open sizes ---- */
+
+/* Adds a size, which has its largest value then. Fails if there is one of that name, or unless the bounds are
+ * multiples of the step. */
+enum uk_status uk_size_add(struct uk_graph *g, const char *name, int64_t lower, int64_t upper, int64_t step);
+/* Returns the size of that name, or NULL. */
+struct uk_graph_size *uk_size_find(const struct uk_graph *g, const char *name);
+/* Computes the extent of a dimension from its name: that of a size, or a sum of sizes and integers
+ * ("past + sequence"). False: a size in it is not given. */
+bool uk_size_extent(const struct uk_graph *g, const char *name, int64_t *extent);
+/* Gives the values of the graph the extents and elements of a point, and the sizes their values. */
+void uk_graph_set_point(struct uk_graph *g, int point);
+/* Compare at all points: the extents of two values; an extent with 1. */
+bool uk_same_extents(const struct uk_graph *g, const struct uk_graph_value *a,
+                     const struct uk_graph_value *b);
+bool uk_is_one(const struct uk_graph *g, const struct uk_graph_value *v, int d);
+/* Gives y, whose extents are those of x plus constants, the extents at all points. False: no memory. */
+bool uk_follow_points(struct uk_graph *g, struct uk_graph_value *y, const struct uk_graph_value *x);
+/* The open sizes at a point as text, "seq=7, past=0", in one of a few buffers that later calls reuse. */
+const char *uk_point_text(const struct uk_graph *g, int point);
+
+/* ---- form.c ---- */
+
+/* Finds the form with value[p] at point p from the points that determine it. False: it has none. It may fail
+ * to hold at other points. */
+bool uk_form_fit(const struct uk_graph *g, const int64_t *value, struct uk_size_form *f);
+bool uk_form_holds(const struct uk_graph *g, const struct uk_size_form *f, const int64_t *value);
+/* sizes: of each open one, in steps. */
+int64_t uk_form_value(const struct uk_size_form *f, const int64_t *sizes);
+bool uk_form_equal(const struct uk_size_form *a, const struct uk_size_form *b);
+/* True for a form without a product of sizes. */
+bool uk_form_is_affine(const struct uk_size_form *f);
 
 /* Returns the attribute of that name, or NULL. */
 const struct uk_attribute *uk_attribute_find(const struct uk_graph_node *n, const char *name);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "import/scope.h"
+#include "import/sizes.h"
 
 enum { OLDEST = 1, NEWEST = 28 };
 
@@ -294,7 +295,11 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
         s = properties(g, model);
     }
     if (!s)
+        s = uk_import_sizes(g, o);
+    if (!s)
         s = uk_import_inputs(&im, model->graph);
+    if (!s)
+        s = uk_import_open_sizes(g);
     if (!s)
         s = uk_import_nodes(&im, model->graph->node, model->graph->n_node, &end);
     if (!s)

@@ -65,15 +65,6 @@ static const struct uk_network_tensor *find_given_shape(const struct uk_network_
     return NULL;
 }
 
-static bool size_given(const struct uk_network_options *o, const char *name, int64_t *value) {
-    for (int i = 0; i < o->size_count; i++)
-        if (!strcmp(o->size_names[i], name)) {
-            *value = o->size_values[i];
-            return true;
-        }
-    return false;
-}
-
 /* The name of an open dimension; "": it has none. */
 static const char *name_of(const Onnx__TensorShapeProto__Dimension *d) {
     return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? uk_or_empty(d->dim_param)
@@ -85,16 +76,46 @@ static bool is_stated(const Onnx__TensorShapeProto__Dimension *d) {
 }
 
 /* Remembers the name of an open dimension. False: no memory. */
-static bool add_size(struct uk_importing *im, const char *name) {
-    struct uk_graph_value *v;
+static bool add_size(struct uk_importing *im, const char *name, size_t length) {
+    struct uk_graph_value *v = uk_alloc(&im->g->arena, sizeof *v);
 
-    if (!*name || uk_names_find(&im->sizes, name))
-        return true;
-    if (!(v = uk_alloc(&im->g->arena, sizeof *v)) || !(v->name = uk_strdup(&im->g->arena, name)))
+    if (!v || !(v->name = uk_strndup(&im->g->arena, name, length)))
         return false;
+    if (!length || uk_names_find(&im->sizes, v->name))
+        return true;
     *im->end_of_sizes = v;
     im->end_of_sizes = &v->next;
     return uk_names_add(&im->sizes, v->name, v);
+}
+
+/* Returns the next term of a name that is a sum of sizes, as exporters write "past + seq", and moves *at
+ * behind it. NULL: there are no more. */
+static const char *next_term(const char **at, size_t *length) {
+    const char *from = *at + strspn(*at, " +");
+
+    *length = strcspn(from, "+");
+    *at = from + *length;
+    while (*length && from[*length - 1] == ' ')
+        --*length;
+    return *length ? from : NULL;
+}
+
+/* The same for the terms of a name that is a sum, except integers. */
+static bool add_terms(struct uk_importing *im, const char *name) {
+    const char *term, *at = name;
+    size_t length;
+
+    while ((term = next_term(&at, &length)))
+        if (strspn(term, "0123456789") < length && !add_size(im, term, length))
+            return false;
+    return true;
+}
+
+/* Notes the name of the input's dimension, for the points of open sizes. False: no memory. */
+static bool note_dimension(struct uk_graph *g, struct uk_graph_value *v, int i, const char *name) {
+    if (!v->dimension)
+        v->dimension = uk_alloc(&g->arena, UK_RANK * sizeof *v->dimension);
+    return v->dimension && (v->dimension[i] = uk_strdup(&g->arena, name));
 }
 
 /* Sets the extent to -1 if neither the file nor the options state it. */
@@ -109,10 +130,11 @@ static enum uk_status input_extent(struct uk_importing *im, struct uk_graph_valu
             im->g, UK_REFUSED, NULL,
             "input '%s': dimension %d is %lld in the file, but %lld in the shape given for it", v->name, i,
             (long long)d->dim_value, (long long)shape->shape[i]);
-    if (!add_size(im, name_of(d)))
+    const char *name = name_of(d);
+    if (!add_terms(im, name) || !add_size(im, name, strlen(name)))
         return uk_graph_no_memory(im->g);
-    if (*extent < 0 && *name_of(d))
-        size_given(im->options, name_of(d), extent);
+    if (*extent < 0 && *name && uk_size_extent(im->g, name, extent) && !note_dimension(im->g, v, i, name))
+        return uk_graph_no_memory(im->g);
     return UK_OK;
 }
 
@@ -227,15 +249,15 @@ static enum uk_status check_inputs(struct uk_importing *im, const struct uk_netw
 
 /* Refuses sizes that are no dimensions' names. */
 static enum uk_status check_sizes(struct uk_importing *im) {
-    const struct uk_network_options *o = im->options;
+    const struct uk_graph *g = im->g;
     struct uk_list known = {.count = 0};
     int i = 0;
 
-    while (i < o->size_count && uk_names_find(&im->sizes, o->size_names[i]))
+    while (i < g->sizes && uk_names_find(&im->sizes, g->size[i].name))
         i++;
-    if (i == o->size_count)
+    if (i == g->sizes)
         return UK_OK;
-    struct uk_closest_name near = {.word = o->size_names[i]};
+    struct uk_closest_name near = {.word = g->size[i].name};
     for (const struct uk_graph_value *v = im->first_size; v; v = v->next) {
         uk_consider_name(&near, v->name);
         uk_list_put(&known, ", ", "%s", v->name);
@@ -255,12 +277,17 @@ static const char *quote(const char *name) {
     return strpbrk(name, " \t$&|;<>()*[]{}~`#!\"\\") ? "'" : "";
 }
 
-/* Lists --size for a dimension, once for each name. */
-static void list_size(struct uk_importing *im, struct open *o, const char *name) {
-    struct uk_graph_value *size = uk_names_find(&im->sizes, name);
+/* Lists --size for each term of the dimension's name that has no size yet, once for each. */
+static void list_sizes(struct uk_importing *im, struct open *o, const char *name) {
+    for (struct uk_graph_value *v = im->first_size; v; v = v->next) {
+        const char *term, *at = name;
+        size_t length;
 
-    if (!size->uses++)
-        uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(name), name);
+        while ((term = next_term(&at, &length)))
+            if (strlen(v->name) == length && !strncmp(v->name, term, length) &&
+                !uk_size_find(im->g, v->name) && !v->uses++)
+                uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(v->name), v->name);
+    }
 }
 
 /* Lists an input with open dimensions. Those without a name are closed by the input's --shape, which then
@@ -288,13 +315,13 @@ static bool list_input(struct uk_importing *im, struct open *o, const struct uk_
                     numbers.text ? numbers.text : "?,?,...");
     for (int i = 0; !needs_shape && i < v->rank; i++)
         if (v->extent[i] < 0)
-            list_size(im, o, name_of(shape->dim[i]));
+            list_sizes(im, o, name_of(shape->dim[i]));
     free(shown.text);
     free(numbers.text);
     return !shown.failed && !numbers.failed;
 }
 
-/* Sets g->open if dimensions of inputs are. */
+/* Sets g->unstated if dimensions of inputs are. */
 static enum uk_status find_open(struct uk_importing *im, const Onnx__GraphProto *graph) {
     struct open o = {.inputs.count = 0};
     struct uk_graph *g = im->g;
@@ -307,8 +334,8 @@ static enum uk_status find_open(struct uk_importing *im, const Onnx__GraphProto 
     }
     const char *inputs = uk_list_end(&o.inputs, &g->arena), *options = uk_list_end(&o.options, &g->arena);
     if (done && o.inputs.count && inputs && options)
-        g->open = uk_format(&g->arena, "inputs have open dimensions: %s; give %s", inputs, options);
-    return done && inputs && options && (g->open || !o.inputs.count) ? UK_OK : uk_graph_no_memory(g);
+        g->unstated = uk_format(&g->arena, "inputs have open dimensions: %s; give %s", inputs, options);
+    return done && inputs && options && (g->unstated || !o.inputs.count) ? UK_OK : uk_graph_no_memory(g);
 }
 
 enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto *graph) {

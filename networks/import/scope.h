@@ -64,7 +64,7 @@ enum uk_status uk_import_attribute(struct uk_importing *im, const Onnx__Attribut
 
 enum uk_status uk_import_check_options(struct uk_graph *g, const struct uk_network_options *o);
 /* Reads initializers and inputs. If inputs have dimensions that neither the file nor the options state,
- * g->open says which, and these inputs have no shape. */
+ * g->unstated says which, and these inputs have no shape. */
 enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto *graph);
 
 /* ---- functions.c ---- */

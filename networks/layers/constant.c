@@ -168,6 +168,22 @@ enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
     return UK_OK;
 }
 
+/* The program for networks whose open sizes decide the bounds. */
+enum uk_status uk_write_range(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *start = n->input[0], *delta = n->input[2];
+    const char *type = uk_type_name(start->type);
+
+    (void)output;
+    if (start->type == UK_F32 || start->type == UK_F64)
+        uk_write(w, n, "$y[i0] = %s + %s(index(i0)) * %s",
+                 uk_number_text(uk_constant_real(start, 0), start->type == UK_F32), type,
+                 uk_number_text(uk_constant_real(delta, 0), start->type == UK_F32));
+    else
+        uk_write(w, n, "$y[i0] = %" PRId64 " + %s(index(i0)) * (%" PRId64 ")", uk_constant_int(start, 0),
+                 type, uk_constant_int(delta, 0));
+    return UK_OK;
+}
+
 /* The fold functions above also set types and shapes. */
 enum uk_status uk_infer_nothing(struct uk_graph *g, struct uk_graph_node *n) {
     return n->outputs == 1 && n->output[0] ? UK_OK

@@ -95,20 +95,20 @@ enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n) {
 
 void uk_permute(const struct uk_graph_value *v, const int *order, void *out) {
     const size_t bytes = uk_type_bytes(v->type);
-    const int64_t elements = uk_value_elements(v);
+    const int64_t elements = uk_stored_elements(v), *extent = uk_stored_extents(v);
     int64_t stride[UK_RANK], at[UK_RANK] = {0}, all = 1, offset = 0;
     char *to = out;
 
     for (int d = v->rank - 1; d >= 0; d--) {
         stride[d] = all;
-        all *= v->extent[d];
+        all *= extent[d];
     }
     for (int64_t i = 0; i < elements; i++) {
         memcpy(to + (size_t)i * bytes, (const char *)v->data + (size_t)offset * bytes, bytes);
         for (int k = v->rank - 1; k >= 0; k--) {
             const int d = order[k];
             offset += stride[d];
-            if (++at[k] < v->extent[d])
+            if (++at[k] < extent[d])
                 break;
             offset -= at[k] * stride[d];
             at[k] = 0;

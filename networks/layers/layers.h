@@ -164,7 +164,8 @@ void uk_write(struct uk_writer *w, const struct uk_graph_node *n, const char *fo
  * of stored. */
 void uk_write_result(struct uk_writer *w, const struct uk_graph_node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Returns the program by which w->node compute w->result, in the graph's arena. Afterwards w->tensor lists
+/* Returns the program by which w->node compute w->result, in the graph's arena: "" if, at a point of open
+ * sizes, there is nothing to compute. Afterwards w->tensor lists
  * the arguments in order, the result last, then temps. Call uk_writer_end() in any case. */
 enum uk_status uk_write_program(struct uk_writer *w, const char **text);
 void uk_writer_end(struct uk_writer *w);
@@ -289,6 +290,7 @@ UK_INFER(nothing); /* constant.c */
 enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n);
+UK_WRITE(range);
 enum uk_status uk_fold_shape(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_size(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_fold_nonzero(struct uk_graph *g, struct uk_graph_node *n);

@@ -49,7 +49,8 @@ enum uk_status uk_infer_eye(struct uk_graph *g, struct uk_graph_node *n) {
     if (s)
         return s;
     const bool given = uk_attribute_find(n, "dtype");
-    const enum uk_type type = given ? uk_onnx_type(uk_attribute_int(n, "dtype", 0), &is_boolean) : n->input[0]->type;
+    const enum uk_type type =
+        given ? uk_onnx_type(uk_attribute_int(n, "dtype", 0), &is_boolean) : n->input[0]->type;
     if (type == UK_TYPES)
         return uk_graph_fail(g, UK_REFUSED, n, "dtype=%" PRId64 " is not supported",
                              uk_attribute_int(n, "dtype", 0));

@@ -293,8 +293,8 @@ enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
     struct uk_graph_node **place = &g->nodes;
     enum uk_status s = check_operators(g);
 
-    if (!s && g->open)
-        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s", g->open);
+    if (!s && g->unstated)
+        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s", g->unstated);
     while (*place && !s) {
         struct uk_graph_node *n = *place;
         const bool needed = g->needs_values;

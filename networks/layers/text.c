@@ -88,7 +88,7 @@ static struct uk_written *tensor_of(struct uk_writer *w, const struct uk_graph_v
         inputs += w->tensor[i].value && !w->tensor[i].is_temp && w->tensor[i].value != w->result;
     }
     memcpy(t.extent, v->extent, sizeof t.extent);
-    if (v->is_slice)
+    if (v->is_slice || v->is_block)
         uk_value_strides(v, t.stride);
     for (int i = 0; i < v->rank; i++)
         t.order[i] = v->is_laid_out ? v->order[i] : i;
@@ -269,10 +269,6 @@ static int mentions(struct uk_graph *g, const struct uk_graph_node *n, const str
     return count;
 }
 
-static bool same_shape(const struct uk_graph_value *a, const struct uk_graph_value *b) {
-    return a->rank == b->rank && !memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent);
-}
-
 static int accesses(const char *expression) {
     int count = 0;
 
@@ -307,7 +303,7 @@ static bool stands_where_read(struct uk_writer *w, const struct uk_graph_value *
         const struct uk_graph_node *n = w->node[i];
         for (int j = 0; j < n->inputs; j++)
             if (n->input[j] == v)
-                return uk_node_is_elementwise(n) && same_shape(v, n->output[0]) &&
+                return uk_node_is_elementwise(n) && uk_same_extents(w->g, v, n->output[0]) &&
                        mentions(w->g, n, v) == 1 &&
                        accesses_of(w, n) - 1 + accesses(expression) <= UK_MAX_ACCESSES;
     }
@@ -347,7 +343,7 @@ void uk_write_result(struct uk_writer *w, const struct uk_graph_node *n, const c
 /* ---- element by element ---- */
 
 static bool put_literal(struct uk_text *out, const struct uk_graph_value *v) {
-    if (!v->data || uk_value_elements(v) != 1)
+    if (!v->data || v->is_block || uk_value_elements(v) != 1)
         return false;
     if (v->type == UK_F32 || v->type == UK_F64) {
         const double d = uk_constant_real(v, 0);
@@ -390,7 +386,7 @@ static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, stru
     used += (size_t)snprintf(subscripts_text, sizeof subscripts_text, "$%c[", '0' + i);
     for (int d = 0; d < v->rank; d++) {
         const int at = first_dimension(n, i) + d;
-        const bool broadcast = v->extent[d] == 1 && n->output[0]->extent[at] != 1;
+        const bool broadcast = uk_is_one(w->g, v, d) && !uk_is_one(w->g, n->output[0], at);
         used += (size_t)snprintf(subscripts_text + used, sizeof subscripts_text - used,
                                  broadcast ? "%s0" : "%si%d", d ? ", " : "", at);
     }
@@ -465,7 +461,7 @@ static bool is_element_finite(enum uk_type type, const void *data, int64_t i) {
 
 /* True for a constant of floats whose elements are all finite; it is declared `finite`. */
 static bool is_finite(const struct uk_graph_value *v) {
-    const int64_t n = v->data ? uk_value_elements(v) : 0;
+    const int64_t n = v->data ? uk_stored_elements(v) : 0;
     bool all = n > 0;
 
     for (int64_t i = 0; all && i < n; i++)
@@ -478,13 +474,13 @@ static void declare(const struct uk_writer *w, struct uk_text *out, const struct
     for (int i = 0; i < t->rank; i++)
         uk_put(out, "%s%" PRId64, i ? ", " : "", t->extent[t->order[i]]);
     uk_put(out, "]");
-    if (t->value && t->value->is_slice)
+    if (t->value && (t->value->is_slice || t->value->is_block))
         for (int i = 0; i < t->rank; i++)
             uk_put(out, "%s%" PRId64 "%s", i ? ", " : " stride [", t->stride[t->order[i]],
                    i == t->rank - 1 ? "]" : "");
     if (t->value && is_finite(t->value))
         uk_put(out, " finite");
-    if (w->marks_constants && t->value && t->value->data && t->rank > 1)
+    if (w->marks_constants && t->value && t->value->data && !t->value->is_block && t->rank > 1)
         uk_put(out, UK_CONSTANT_MARK);
     uk_put(out, "\n");
 }
@@ -523,7 +519,9 @@ enum uk_status uk_write_program(struct uk_writer *w, const char **text) {
     for (int i = 0; i < w->tensors; i++)
         if (!w->tensor[i].expression)
             declare(w, &out, &w->tensor[i]);
-    if (!w->failed && w->statements.text && out.text) {
+    if (!w->failed && !w->statements.text && w->g->points.count) {
+        *text = uk_strdup(&w->g->arena, ""); /* at this point nothing is to be computed */
+    } else if (!w->failed && w->statements.text && out.text) {
         uk_put(&out, "%s", w->statements.text);
         *text = out.text ? uk_strdup(&w->g->arena, out.text) : NULL;
     } else {

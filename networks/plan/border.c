@@ -99,6 +99,16 @@ static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
            !n->op->is_part && !uk_gathers_windows(g, n);
 }
 
+/* True if an extent of the image depends on open sizes: so does what its border must be then. */
+static bool is_open(const struct uk_graph *g, const struct uk_graph_value *x) {
+    bool open = false;
+
+    for (int p = 0; x->at && p < g->points.count; p++)
+        for (int d = 1; d < x->rank; d++)
+            open |= x->at[p][d] != x->extent[d];
+    return open;
+}
+
 /* Gives the image's extents and the input's offset in it. False: there is no padding, or a border does not
  * pay. */
 static bool image_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t *extent, int64_t *before) {
@@ -107,8 +117,8 @@ static bool image_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t 
     struct uk_window w;
 
     if (!x || x->extent[x->rank - 1] < SHORTEST_ROW || x->extent[1] <= FEW_CHANNELS ||
-        uk_value_elements(x) < 1 || !is_own(g, x) || uk_window_of(g, n, n->input[FILTER]->extent + 2, &w) ||
-        !uk_window_pads(&w))
+        uk_value_elements(x) < 1 || !is_own(g, x) || is_open(g, x) ||
+        uk_window_of(g, n, n->input[FILTER]->extent + 2, &w) || !uk_window_pads(&w))
         return false;
     image = *x;
     for (int d = 0; d < x->rank; d++) {
@@ -148,6 +158,8 @@ static struct uk_graph_node *surround(struct uk_graph *g, struct uk_graph_node *
     *n->attribute =
         (struct uk_attribute){.name = "before", .kind = UK_A_INTS, .count = n->output[0]->rank, .ints = ints};
     memcpy(n->output[0]->extent, extent, UK_RANK * sizeof *extent);
+    if (!uk_follow_points(g, n->output[0], n->input[0]))
+        return NULL;
     forget_padding(conv);
     return n;
 }

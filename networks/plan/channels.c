@@ -77,6 +77,8 @@ enum uk_status uk_plan_channels(struct uk_graph *g) {
         if (!filter || !uk_enlarge_input(g, &pad_operator, n, place))
             return uk_graph_no_memory(g);
         n->input[0]->extent[1] = channels;
+        if (!uk_follow_points(g, n->input[0], n->input[0]->producer->input[0]))
+            return uk_graph_no_memory(g);
         n->input[FILTER] = filter;
         place = &(*place)->next;
     }

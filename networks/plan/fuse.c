@@ -18,9 +18,9 @@ struct grouping {
     bool *taken;
 };
 
-static bool same_shape(const struct uk_graph_value *a, const struct uk_graph_value *b) {
-    return a->rank == b->rank && !memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) &&
-           !memcmp(a->order, b->order, (size_t)a->rank * sizeof *a->order);
+static bool same_shape(const struct uk_graph *g, const struct uk_graph_value *a,
+                       const struct uk_graph_value *b) {
+    return uk_same_extents(g, a, b) && !memcmp(a->order, b->order, (size_t)a->rank * sizeof *a->order);
 }
 
 static bool is_member(const struct uk_layer *l, const struct uk_graph_node *n) {
@@ -69,7 +69,7 @@ static void grow(struct grouping *gr, struct uk_layer *l, int first) {
     for (int i = first + 1; i < gr->count && i < first + WINDOW && l->nodes < MOST_NODES; i++) {
         const struct uk_graph_node *n = gr->node[i];
         if (gr->taken[i] || !uk_node_is_elementwise(n) || !reads_layer(l, n) ||
-            !same_shape(n->output[0], shape))
+            !same_shape(gr->p->g, n->output[0], shape))
             continue;
         l->node[l->nodes++] = n;
         struct uk_graph_value *result = escape(l);

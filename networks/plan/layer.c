@@ -46,7 +46,8 @@ static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem
     return f;
 }
 
-static enum uk_status arguments(struct uk_plan *p, struct uk_layer *l, const struct uk_writer *w) {
+enum uk_status uk_layer_take_arguments(struct uk_plan *p, struct uk_layer *l, const struct uk_writer *w) {
+    l->arguments = 0;
     l->argument = uk_alloc(&p->g->arena, ((size_t)w->tensors + 1) * sizeof *l->argument);
     if (!l->argument)
         return uk_graph_no_memory(p->g);
@@ -81,16 +82,19 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
     return s->operators ? uk_layer_classify(p->g, l) : uk_graph_no_memory(p->g);
 }
 
+enum uk_status uk_layer_take_text(struct uk_plan *p, struct uk_layer *l, const char *stem, const char *text) {
+    l->function = function_of(p, stem, text);
+    return l->function ? show(p, l) : uk_graph_no_memory(p->g);
+}
+
 enum uk_status uk_layer_write(struct uk_plan *p, struct uk_layer *l, const char *stem) {
     struct uk_writer w = {
         .g = p->g, .result = l->result, .node = l->node, .nodes = l->nodes, .marks_constants = true};
     const char *text;
     enum uk_status s = uk_write_program(&w, &text);
 
-    if (!s && !(l->function = function_of(p, stem, text)))
-        s = uk_graph_no_memory(p->g);
     if (!s)
-        s = arguments(p, l, &w);
+        s = uk_layer_take_arguments(p, l, &w);
     uk_writer_end(&w);
-    return s ? s : show(p, l);
+    return s ? s : uk_layer_take_text(p, l, stem, text);
 }

@@ -14,10 +14,22 @@
 #include <stdlib.h>
 #include "plan/plan.h"
 
-static int64_t bytes_of(const struct uk_graph_value *v) {
-    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_type_bytes(v->type);
+/* Bytes that the value needs at the sizes where it needs most. */
+static int64_t find_bytes(const struct uk_graph *g, const struct uk_graph_value *v) {
+    int64_t most = uk_value_elements(v);
 
-    return (bytes + UK_PLACE_ALIGNMENT - 1) / UK_PLACE_ALIGNMENT * UK_PLACE_ALIGNMENT;
+    for (int p = 0; v->at && p < g->points.count; p++) {
+        int64_t elements = 1;
+        for (int d = 0; d < v->rank; d++)
+            elements *= v->at[p][d];
+        most = elements > most ? elements : most;
+    }
+    most *= (int64_t)uk_type_bytes(v->type);
+    return (most + UK_PLACE_ALIGNMENT - 1) / UK_PLACE_ALIGNMENT * UK_PLACE_ALIGNMENT;
+}
+
+static int64_t bytes_of(const struct uk_graph_value *v) {
+    return v->bytes;
 }
 
 static void live_at(struct uk_graph_value *v, int layer) {
@@ -149,6 +161,8 @@ enum uk_status uk_plan_memory(struct uk_plan *p) {
     if (!value)
         return uk_graph_no_memory(p->g);
     lifetimes(p);
+    for (struct uk_graph_value *v = p->g->values; v; v = v->next)
+        v->bytes = v->has_shape && v->type != UK_TYPES ? find_bytes(p->g, v) : 0;
     for (struct uk_graph_value *v = p->g->values; v; v = v->next)
         if (has_place(v))
             value[count++] = v;

@@ -26,4 +26,5 @@ void uk_copy_type_and_shape(struct uk_graph_value *v, const struct uk_graph_valu
     v->has_shape = true;
     v->rank = like->rank;
     memcpy(v->extent, like->extent, sizeof v->extent);
+    v->at = like->at;
 }

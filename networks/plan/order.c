@@ -17,11 +17,11 @@ struct uk_graph_value *uk_storage(struct uk_graph_value *v) {
 }
 
 /* True if elements are in memory as in ONNX's order; dimensions of extent 1 do not matter. */
-static bool is_row_major(const struct uk_graph_value *v) {
+static bool is_row_major(const struct uk_graph *g, const struct uk_graph_value *v) {
     int last = -1;
 
     for (int i = 0; i < v->rank; i++) {
-        if (v->extent[v->order[i]] == 1)
+        if (uk_is_one(g, v, v->order[i]))
             continue;
         if (v->order[i] < last)
             return false;
@@ -83,12 +83,12 @@ static bool view_order(struct uk_graph *g, struct uk_graph_node *n) {
                     y->order[i] = d;
         return true;
     }
-    if (x->rank == y->rank && !memcmp(x->extent, y->extent, (size_t)x->rank * sizeof *x->extent)) {
+    if (uk_same_extents(g, x, y)) {
         memcpy(y->order, x->order, sizeof y->order);
         return true;
     }
     set_identity(y);
-    return is_row_major(x);
+    return is_row_major(g, x);
 }
 
 static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **place) {
@@ -106,11 +106,10 @@ static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, st
 
 /* Gives the result the order of an operand of the same rank: of input 0, else of the first with the same
  * shape. Constants do not count. False: there is none. */
-static bool take_order(struct uk_graph_value *y, const struct uk_graph_node *n) {
+static bool take_order(const struct uk_graph *g, struct uk_graph_value *y, const struct uk_graph_node *n) {
     for (int i = 0; i < n->inputs; i++) {
         const struct uk_graph_value *x = n->input[i];
-        if (x && !x->data && x->is_laid_out && x->rank == y->rank &&
-            (i == 0 || !memcmp(x->extent, y->extent, (size_t)x->rank * sizeof *x->extent))) {
+        if (x && !x->data && x->is_laid_out && x->rank == y->rank && (i == 0 || uk_same_extents(g, x, y))) {
             memcpy(y->order, x->order, sizeof y->order);
             y->is_laid_out = true;
             return true;
@@ -119,14 +118,14 @@ static bool take_order(struct uk_graph_value *y, const struct uk_graph_node *n) 
     return false;
 }
 
-static void place_result(const struct uk_graph_node *n, struct uk_graph_value *y) {
+static void place_result(const struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *y) {
     const bool by_kernels = n->op->channels_last && !uk_node_is_elementwise(n);
 
     if (y->is_output)
         set_identity(y);
     else if (y->rank >= 3 && (by_kernels || y->wants_channels_last))
         set_channels_last(y);
-    else if (!take_order(y, n))
+    else if (!take_order(g, y, n))
         set_identity(y);
 }
 
@@ -134,7 +133,7 @@ static void place_result(const struct uk_graph_node *n, struct uk_graph_value *y
 static enum uk_status place_output(struct uk_graph *g, int i, struct uk_graph_node **end) {
     struct uk_graph_value *v = g->output[i];
     struct uk_graph_value *storage = uk_storage(v);
-    bool shared = v->data || storage->data || storage->is_input || !is_row_major(v);
+    bool shared = v->data || storage->data || storage->is_input || !is_row_major(g, v);
 
     for (int j = 0; j < i; j++)
         shared |= uk_storage(g->output[j]) == storage;
@@ -170,7 +169,7 @@ enum uk_status uk_plan_orders(struct uk_graph *g) {
         }
         for (int i = 0; i < n->outputs; i++)
             if (n->output[i])
-                place_result(n, n->output[i]);
+                place_result(g, n, n->output[i]);
         if (n->op->lay_out)
             n->op->lay_out(n);
     }

@@ -2,7 +2,17 @@
 /* Runs the passes over the graph, writes the layers' programs and places values. */
 #include "plan/plan.h"
 
-enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) {
+static enum uk_status write_layers(struct uk_plan *p, const char *stem, struct uk_context *context) {
+    enum uk_status s = UK_OK;
+
+    if (p->g->points.count)
+        return uk_layers_write_open(p, stem, context);
+    for (struct uk_layer *l = p->layers; l && !s; l = l->next)
+        s = uk_layer_write(p, l, stem);
+    return s;
+}
+
+enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem, struct uk_context *context) {
     *p = (struct uk_plan){.g = g};
     enum uk_status s = uk_plan_channels(g);
 
@@ -21,7 +31,8 @@ enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) 
     for (struct uk_layer *l = p->layers; l && !s; l = l->next) {
         l->number = i;
         p->layer[i++] = l;
-        s = uk_layer_write(p, l, stem);
     }
+    if (!s)
+        s = write_layers(p, stem, context);
     return s ? s : uk_plan_memory(p);
 }

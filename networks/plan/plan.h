@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room plan: nodes become calls. It uses graph and layers. Passes add nodes for padding and borders, choose
- * each tensor's order of dimensions, fuse nodes that one program computes into a layer, and give values their
- * places in one block of memory. Data: struct uk_plan, which owns its layers; they are in the graph's arena.
+ * Room plan: nodes become calls. It uses graph, layers and ranges. Passes add nodes for padding and borders,
+ * choose each tensor's order of dimensions, fuse nodes that one program computes into a layer, and give
+ * values their places in one block of memory. Data: struct uk_plan, which owns its layers; they are in the
+ * graph's arena.
  */
 #ifndef UK_PLAN_H
 #define UK_PLAN_H
 
 #include "layers/layers.h"
+#include "ranges/ranges.h"
 
 /* A tensor program; layers with equal text share one. */
 struct uk_layer_function {
@@ -28,6 +30,8 @@ struct uk_layer {
     struct uk_graph_value *result;
     const struct uk_graph_value **argument; /* the function's arguments, the result last */
     int arguments;
+    int sizes; /* the function's first arguments, as forms of the open sizes */
+    const struct uk_size_form *size;
     struct uk_layer_function *function;
     int64_t work;      /* offset of its workspace in bytes: after all values that are live then */
     double true_terms; /* share of its multiply-adds whose channels are not padding */
@@ -45,8 +49,9 @@ struct uk_plan {
 
 enum { UK_PLACE_ALIGNMENT = 64 };
 
-/* Plans a graph whose shapes are known. stem: prefix of the functions' names. */
-enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem);
+/* Plans a graph whose shapes are known. stem: prefix of the functions' names. context: parses programs of
+ * networks with open sizes. */
+enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem, struct uk_context *context);
 
 /* ---- node.c: nodes that a plan adds ---- */
 
@@ -87,6 +92,8 @@ struct uk_graph_value *uk_storage(struct uk_graph_value *v);
 /* ---- slices.c: concatenation, splits and borders without copies ---- */
 
 void uk_plan_slices(struct uk_graph *g);
+/* Sets each slice's place in its storage, for the extents that the graph has now. */
+void uk_move_slices(struct uk_graph *g);
 
 /* ---- fuse.c: groups nodes into layers ---- */
 
@@ -96,6 +103,15 @@ enum uk_status uk_plan_layers(struct uk_plan *p);
 
 /* stem: prefix of the function's name. */
 enum uk_status uk_layer_write(struct uk_plan *p, struct uk_layer *l, const char *stem);
+/* Notes the arguments of the layer, whose program w has written. */
+enum uk_status uk_layer_take_arguments(struct uk_plan *p, struct uk_layer *l, const struct uk_writer *w);
+/* Gives the layer the function with that text. */
+enum uk_status uk_layer_take_text(struct uk_plan *p, struct uk_layer *l, const char *stem, const char *text);
+
+/* ---- ranges.c: programs of layers with open sizes ---- */
+
+/* Writes the programs of all layers at all points and unites them. */
+enum uk_status uk_layers_write_open(struct uk_plan *p, const char *stem, struct uk_context *c);
 
 /* ---- kind.c: classification of layers, for users ---- */
 

@@ -104,20 +104,73 @@ static bool has_conflict(const struct uk_graph *g) {
     return false;
 }
 
-static void place(struct uk_graph_value *v, struct uk_graph_value *in, const int64_t from[UK_RANK]) {
-    v->storage = in;
-    v->is_slice = true;
-    memcpy(v->slice_from, from, sizeof v->slice_from);
+/* ---- places of slices ---- */
+
+/* Returns the offset of an element in the value's memory. */
+static int64_t offset_of(const struct uk_graph_value *in, const int64_t *element) {
+    int64_t stride[UK_RANK], at = 0;
+
+    uk_value_strides(in, stride);
+    for (int d = 0; d < in->rank; d++)
+        at += element[d] * stride[d];
+    return at;
 }
 
-/* Makes v a slice, unless a layer would then have operands that overlap. */
-static bool try_place(const struct uk_graph *g, struct uk_graph_value *v, struct uk_graph_value *in,
-                      const int64_t from[UK_RANK]) {
-    place(v, in, from);
+static void move_inside(struct uk_graph_node *border) {
+    int64_t before[UK_RANK];
+
+    for (int d = 0; d < border->output[0]->rank; d++)
+        before[d] = uk_border_before(border, d);
+    border->input[0]->slice_at = offset_of(border->output[0], before);
+}
+
+static void move_united(struct uk_graph *g, struct uk_graph_node *n) {
+    for (int i = 0; i < n->inputs; i++) {
+        int64_t element[UK_RANK] = {0}, from;
+        int axis;
+        if (!n->input[i] || !uk_is_slice_of(n->input[i], n->output[0]) ||
+            !uk_part_of_union(g, n, i, &axis, &from))
+            continue;
+        element[axis] = from;
+        n->input[i]->slice_at = offset_of(n->output[0], element);
+    }
+}
+
+static void move_parts(struct uk_graph *g, struct uk_graph_node *n) {
+    int64_t from[UK_RANK];
+
+    for (int i = 0; i < n->outputs; i++)
+        if (n->output[i] && uk_is_slice_of(n->output[i], n->input[0]) && uk_part_of_input(g, n, i, from))
+            n->output[i]->slice_at = offset_of(n->input[0], from);
+}
+
+void uk_move_slices(struct uk_graph *g) {
+    for (struct uk_graph_node *n = g->nodes; n; n = n->next)
+        if (uk_is_border(n))
+            move_inside(n);
+        else if (!n->is_folded && n->op->is_union)
+            move_united(g, n);
+        else if (!n->is_folded && n->op->is_part)
+            move_parts(g, n);
+}
+
+/* ---- choice of slices ---- */
+
+static void place(struct uk_graph_value *v, struct uk_graph_value *in) {
+    v->storage = in;
+    v->is_slice = true;
+}
+
+/* Makes v a slice, unless a layer would then have operands that overlap. At other points of open sizes
+ * extents are smaller, so that what overlaps does here, too. */
+static bool try_place(struct uk_graph *g, struct uk_graph_value *v, struct uk_graph_value *in) {
+    place(v, in);
+    uk_move_slices(g);
     if (!has_conflict(g))
         return true;
     v->storage = NULL;
     v->is_slice = false;
+    uk_move_slices(g);
     return false;
 }
 
@@ -129,16 +182,6 @@ static int occurrences(const struct uk_graph_node *n, const struct uk_graph_valu
     return count;
 }
 
-/* Makes the value inside a border a slice of the image. border.c adds borders only to values that qualify and
- * have the image's order. The border's node remains and writes the padding. */
-static void surround(struct uk_graph_node *n) {
-    int64_t from[UK_RANK];
-
-    for (int d = 0; d < UK_RANK; d++)
-        from[d] = d < n->output[0]->rank ? uk_border_before(n, d) : 0;
-    place(n->input[0], n->output[0], from);
-}
-
 /* Makes inputs slices of the union. If all are, the node needs no code. */
 static void unite(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *y = n->output[0];
@@ -146,17 +189,15 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
     int axis;
 
     for (int i = 0; i < n->inputs; i++) {
-        int64_t at, from[UK_RANK] = {0};
         struct uk_graph_value *v = n->input[i];
-        if (!v || (n->op->is_union && v->rank != y->rank) || !uk_part_of_union(g, n, i, &axis, &at)) {
+        int64_t from;
+        if (!v || (n->op->is_union && v->rank != y->rank) || !uk_part_of_union(g, n, i, &axis, &from)) {
             all &= v && v->rank != y->rank; /* scales and zero points are not elements */
             continue;
         }
         if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&
-            same_order(v, y) && occurrences(n, v) == 1) {
-            from[axis] = at;
-            try_place(g, v, y, from);
-        }
+            same_order(v, y) && occurrences(n, v) == 1)
+            try_place(g, v, y);
         all &= uk_is_slice_of(v, y) || !uk_value_elements(v);
     }
     n->is_placed = all;
@@ -171,18 +212,19 @@ static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
         int64_t from[UK_RANK] = {0};
         if (v && v->uses)
             all &= !x->data && is_free(g, v) && same_order(v, x) && uk_part_of_input(g, n, i, from) &&
-                   try_place(g, v, x, from);
+                   try_place(g, v, x);
     }
     n->is_placed = all;
 }
 
 void uk_plan_slices(struct uk_graph *g) {
     for (struct uk_graph_node *n = g->nodes; n; n = n->next)
-        if (uk_is_border(n))
-            surround(n);
+        if (uk_is_border(n)) /* border.c adds them only to values that qualify and have the image's order */
+            place(n->input[0], n->output[0]);
         else if (!n->is_folded && n->op->is_union)
             unite(g, n);
     for (struct uk_graph_node *n = g->nodes; n; n = n->next)
         if (!n->is_folded && n->op->is_part)
             take_parts(g, n);
+    uk_move_slices(g);
 }

@@ -15,7 +15,7 @@ def weights(seed, name, shape, fan_in=None):
     return tensor(name, shape, [draw.uniform(-1.7, 1.7) * scale for _ in range(n)])
 
 
-def convolutions(batch=1):
+def convolutions(batch=1, height=19, width=13):
     """Convolution, depthwise convolution, pools, a product, softmax; with sizes that are not multiples of a
     tile."""
     nodes = [
@@ -34,46 +34,47 @@ def convolutions(batch=1):
     ]
     tensors = [weights(1, "w0", [10, 3, 3, 3]), weights(2, "b0", [10], 1), weights(3, "w1", [10, 1, 3, 3]), weights(4, "b1", [10], 1),
                weights(5, "w2", [10, 10, 1, 1]), weights(6, "w3", [7, 10]), weights(7, "b3", [7], 1), tensor("zero", [], [0.0]), tensor("six", [], [6.0])]
-    return model(nodes, [value("image", [batch, 3, 19, 13])], [value("scores", [batch, 7])], tensors)
+    return model(nodes, [value("image", [batch, 3, height, width])], [value("scores", [batch, 7])], tensors)
 
 
-def unions():
+def unions(batch=1, height=5, width=7):
     """Two results that are slices of a third one, their concatenation by channels."""
     nodes = [
         node("Conv", ["x", "w0"], ["a"], kernel_shape=[1, 1]), node("Relu", ["a"], ["ar"]), node("Conv", ["x", "w1"], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
         node("Relu", ["b"], ["br"]), node("Concat", ["ar", "br"], ["c"], axis=1), node("Conv", ["c", "w2"], ["d"], kernel_shape=[1, 1]),
     ]
-    return model(nodes, [value("x", [1, 3, 5, 7])], [value("d", [1, 4, 5, 7])],
+    return model(nodes, [value("x", [batch, 3, height, width])], [value("d", [batch, 4, height, width])],
                  [weights(12, "w0", [6, 3, 1, 1]), weights(13, "w1", [5, 3, 3, 3]), weights(14, "w2", [4, 11, 1, 1])])
 
 
-def broadcasts():
+def broadcasts(batch=2):
     """Elementwise operators with operands of fewer dimensions; two inputs, and two outputs, one of them
     boolean."""
     nodes = [
         node("Add", ["x", "row"], ["s"]), node("Mul", ["s", "column"], ["m"]), node("Sub", ["m", "y"], ["d"]), node("Tanh", ["d"], ["t"]),
         node("Exp", ["d"], ["e"]), node("Div", ["t", "e"], ["q"]), node("Less", ["q", "y"], ["less"]), node("ReduceMean", ["q"], ["mean"], axes=[1], keepdims=0),
     ]
-    return model(nodes, [value("x", [2, 5, 7]), value("y", [2, 5, 7])], [value("mean", [2, 7]), value("less", [2, 5, 7], BOOL)],
+    return model(nodes, [value("x", [batch, 5, 7]), value("y", [batch, 5, 7])], [value("mean", [batch, 7]), value("less", [batch, 5, 7], BOOL)],
                  [weights(8, "row", [7], 1), weights(9, "column", [5, 1], 1)])
 
 
-def views():
+def views(batch=2):
     """Transposes and reshapes, one of which needs a copy, and a batch of products."""
     nodes = [
         node("Conv", ["x", "w"], ["c"], kernel_shape=[3, 3]), node("Reshape", ["c", "shape"], ["r"]), node("Transpose", ["r"], ["t"], perm=[0, 2, 1]),
         node("MatMul", ["r", "t"], ["p"]), node("Softmax", ["p"], ["s"], axis=2), node("MatMul", ["s", "r"], ["o"]),
     ]
-    return model(nodes, [value("x", [2, 3, 6, 7])], [value("o", [2, 4, 20])], [weights(10, "w", [4, 3, 3, 3]), tensor("shape", [3], [2, 4, 20], INT64)])
+    return model(nodes, [value("x", [batch, 3, 6, 7])], [value("o", [batch, 4, 20])],
+                 [weights(10, "w", [4, 3, 3, 3]), tensor("shape", [3], [-1, 4, 20], INT64)])
 
 
-def integers():
+def integers(rows=3, columns=4):
     """Operators on i32 and i64, with exact results."""
     nodes = [node("Add", ["a", "b"], ["s"]), node("Mul", ["s", "s"], ["m"]), node("ReduceSum", ["m", "axes"], ["r"], keepdims=1), node("Max", ["r", "a"], ["o"])]
-    return model(nodes, [value("a", [3, 4], INT32), value("b", [3, 4], INT32)], [value("o", [3, 4], INT32)], [tensor("axes", [1], [1], INT64)])
+    return model(nodes, [value("a", [rows, columns], INT32), value("b", [rows, columns], INT32)], [value("o", [rows, columns], INT32)], [tensor("axes", [1], [1], INT64)])
 
 
-def quantized():
+def quantized(batch=1, height=9, width=11):
     """Operators on bytes: two convolutions, the second with scales per channel, maxima, means, a sum; every
     element has one right value."""
     draw = random.Random(11)
@@ -97,10 +98,10 @@ def quantized():
                 tensor("ws8", [8], [(k + 5) / 1024 for k in range(8)]), tensor("wz8", [8], [0] * 8, INT8), whole("w0", [8, 3, 3, 3], INT8, -127, 127),
                 whole("w1", [8, 1, 3, 3], INT8, -127, 127), whole("w2", [5, 8, 1, 1], INT8, -127, 127), whole("b0", [8], INT32, -2000, 2000),
                 whole("b1", [8], INT32, -2000, 2000)]
-    return model(nodes, [value("x", [1, 3, 9, 11])], [value("y", [1, 5, 6, 8], UINT8)], tensors)
+    return model(nodes, [value("x", [batch, 3, height, width])], [value("y", [batch, 5, "h", "w"], UINT8)], tensors)
 
 
-def rows():
+def rows(batch=1):
     """Sums without kernels, of which only a row at a time is in memory: an average, softmax, a norm,
     maxima."""
     nodes = [
@@ -108,11 +109,11 @@ def rows():
         node("LayerNormalization", ["r", "scale"], ["n"], axis=-1), node("Reshape", ["n", "image"], ["i"]),
         node("MaxPool", ["i"], ["y"], kernel_shape=[2, 2], strides=[2, 2]),
     ]
-    return model(nodes, [value("x", [1, 6, 24, 28])], [value("y", [1, 6, 12, 14])],
-                 [weights(15, "scale", [672], 1), tensor("shape", [3], [1, 6, 672], INT64), tensor("image", [4], [1, 6, 24, 28], INT64)])
+    return model(nodes, [value("x", [batch, 6, 24, 28])], [value("y", [batch, 6, 12, 14])],
+                 [weights(15, "scale", [672], 1), tensor("shape", [3], [-1, 6, 672], INT64), tensor("image", [4], [-1, 6, 24, 28], INT64)])
 
 
-def byte_rows():
+def byte_rows(batch=1, height=24, width=20):
     """The same for bytes: a depthwise convolution, and maxima."""
     draw = random.Random(16)
     nodes = [
@@ -122,10 +123,10 @@ def byte_rows():
     ]
     tensors = [tensor("xs", [], [1 / 64]), tensor("ws", [], [1 / 128]), tensor("as", [], [1 / 16]), tensor("z", [], [120], UINT8), tensor("wz", [], [0], INT8),
                tensor("w", [16, 1, 3, 3], [draw.randint(-127, 127) for _ in range(144)], INT8)]
-    return model(nodes, [value("x", [1, 16, 24, 20])], [value("y", [1, 16, 24, 20], UINT8)], tensors)
+    return model(nodes, [value("x", [batch, 16, height, width])], [value("y", [batch, 16, height, width], UINT8)], tensors)
 
 
-def borders(apart=False):
+def borders(apart=False, batch=1, height=31, width=30):
     """Convolutions of bytes whose padding is stored as a border around another layer's result: of 1, of 2 on
     some sides, with stride 2. apart: the values are read elsewhere too, so each convolution pads by itself."""
     draw = random.Random(19)
@@ -141,10 +142,10 @@ def borders(apart=False):
     tensors = [tensor("as", [], [1 / 16]), tensor("ws", [], [1 / 256]), tensor("az", [], [-7], INT8), tensor("wz", [], [0], INT8)]
     for i, shape in enumerate(shapes):
         tensors += [tensor(f"w{i}", shape, [draw.randint(-127, 127) for _ in range(math.prod(shape))], INT8), tensor(f"b{i}", shape[:1], [0] * shape[0], INT32)]
-    outputs = [value("y", [1, 8, 16, 15], INT8)]
+    outputs = [value("y", [batch, 8, "h", "w"], INT8)]
     if apart:
         outputs += [value("c0", [1, 12, 31, 30], INT8), value("c1", [1, 12, 31, 30], INT8), value("c2", [1, 8, 31, 30], INT8)]
-    return model(nodes, [value("x", [1, 8, 31, 30])], outputs, tensors)
+    return model(nodes, [value("x", [batch, 8, height, width])], outputs, tensors)
 
 
 def chain():

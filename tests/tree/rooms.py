@@ -29,7 +29,7 @@ ROOMS = (
     ("tensorize", "base target language stages polyhedra interpret schedule match auto lower codegen link verify"),
     ("simulate", ""),
     ("simulate", "amdgpu"),
-    ("networks", "graph import rewrite layers plan emit"),
+    ("networks", "graph import rewrite layers ranges plan emit"),
     ("uk", ""),
 )
 TOPS = tuple(dict.fromkeys(top for top, _ in ROOMS))

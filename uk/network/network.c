@@ -143,6 +143,12 @@ static int state(struct uk_net_job *j, struct stated *t) {
     for (int i = 0; uk_repeated_option(a, "--constant", i) && !status; i++)
         status = add_constant(j, t, uk_repeated_option(a, "--constant", i));
     for (int i = 0; i < a->bindings && !status; i++) {
+        const struct uk_size_value *b = &a->binding[i];
+        const struct uk_network_size range = {b->name, b->value, b->upper, b->step};
+        if (b->upper) {
+            status = uk_network_range(j->network, &range) ? uk_net_failed(j) : UK_EXIT_OK;
+            continue;
+        }
         if (a->binding[i].value < 0)
             status = uk_complain(UK_EXIT_USAGE, "--size %s=%" PRId64 ": the size is negative; give one >= 0",
                                  a->binding[i].name, a->binding[i].value);
@@ -175,6 +181,20 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
     return uk_network_layer(j->network, 0)
                ? UK_EXIT_OK
                : uk_complain(UK_EXIT_WRONG, "%s: the network computes nothing", j->arguments->positional[0]);
+}
+
+/* Chooses the sizes of this run: those given besides the ranges, else the largest. */
+static int choose_sizes(struct uk_net_job *j) {
+    const struct uk_network_size *z;
+    int count = 0;
+
+    for (; (z = uk_network_size(j->network, count)); count++) {
+        j->sizes[count] = z->upper;
+        for (int i = 0; i < j->arguments->bindings; i++)
+            if (!strcmp(j->arguments->binding[i].name, z->name) && j->arguments->binding[i].run >= 0)
+                j->sizes[count] = j->arguments->binding[i].run;
+    }
+    return count && uk_network_choose(j->network, j->sizes) ? uk_net_failed(j) : UK_EXIT_OK;
 }
 
 /* Reads the schedules of --schedule. */
@@ -213,6 +233,8 @@ int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
     int status = state(j, &t);
     if (!status)
         status = read_network(j, &t);
+    if (!status)
+        status = choose_sizes(j);
     if (!status)
         status = take_schedules(j);
     for (int i = 0; i < t.constants; i++)

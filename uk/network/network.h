@@ -8,6 +8,8 @@
 #include "networks.h"
 #include "uk.h"
 
+enum { UK_NET_SIZES = 16 }; /* more than a network may leave open */
+
 struct uk_net_job {
     const struct uk_arguments *arguments;
     struct uk_network *network;
@@ -16,8 +18,9 @@ struct uk_net_job {
     char *inputs;                   /* data of all inputs, concatenated */
     const char **sources;           /* per input: its file, or a description of where it comes from */
     int inputs_count, outputs_count;
-    int layers;         /* number of layers, set when progress is shown */
-    volatile int layer; /* layer being compared, from 0 */
+    int64_t sizes[UK_NET_SIZES]; /* of the open sizes, in this run */
+    int layers;                  /* number of layers, set when progress is shown */
+    volatile int layer;          /* layer being compared, from 0 */
     /* The block of memory of a run: allocated here, or inside the file that an emulated program maps. */
     char *memory;
     size_t bytes;

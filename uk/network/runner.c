@@ -32,12 +32,12 @@ static void put_inputs(struct uk_text *t, const struct uk_net_job *j) {
 }
 
 /* Generates code that times the whole network, or each layer during runs of all layers. */
-static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char *name) {
+static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char *name, const char *passed) {
     put_inputs(t, j);
     uk_put(t,
            "static int32_t call(void) {\n"
            "    exchange(1);\n"
-           "    return %s_run(base + %d);\n"
+           "    return %s_run(base + %d%s);\n"
            "}\n"
            "static int each_layer(int rounds) {\n"
            "    int32_t status = 0;\n"
@@ -45,7 +45,7 @@ static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char
            "        exchange(1);\n"
            "        for (int i = 0; i < %d; i++) {\n"
            "            const double start = uk_seconds();\n"
-           "            status |= %s_step(base + %d, i);\n"
+           "            status |= %s_step(base + %d, i%s);\n"
            "            if (r >= 0)\n"
            "                printf(\"%%.9g\\n\", uk_seconds() - start);\n"
            "        }\n"
@@ -60,12 +60,24 @@ static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char
            "    exchange(0);\n"
            "    return layer == %d ? each_layer(atoi(argv[0])) : uk_timing(call, argv);\n"
            "}\n",
-           name, UK_NET_HEAD, uk_net_layers(j), name, UK_NET_HEAD, UK_NET_EACH);
+           name, UK_NET_HEAD, passed, uk_net_layers(j), name, UK_NET_HEAD, passed, UK_NET_EACH);
+}
+
+/* Writes the sizes of this run as an array; returns the text that passes it. */
+static const char *put_sizes(struct uk_text *t, const struct uk_net_job *j) {
+    if (!uk_network_size(j->network, 0))
+        return "";
+    uk_put(t, "static const int64_t sizes[] = {");
+    for (int i = 0; uk_network_size(j->network, i); i++)
+        uk_put(t, "%lld, ", (long long)j->sizes[i]);
+    uk_put(t, "};\n");
+    return ", sizes";
 }
 
 char *uk_net_runner(const struct uk_net_job *j) {
     const char *name = uk_network_name(j->network);
     const bool is_timed = uk_board_in_use();
+    const char *more = uk_network_size(j->network, 0) ? ", const int64_t *" : "";
     struct uk_text t = {0};
 
     uk_runner_put_runtime(&t, uk_runner_threads(&j->options));
@@ -73,10 +85,11 @@ char *uk_net_runner(const struct uk_net_job *j) {
            "#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
            "<stdlib.h>\n"
            "#include <sys/mman.h>\n#include <unistd.h>\n"
-           "size_t %s_memory(void);\nint %s_run(void *);\nint %s_step(void *, int);\n",
-           name, name, name);
+           "size_t %s_memory(void);\nint %s_run(void *%s);\nint %s_step(void *, int%s);\n",
+           name, name, more, name, more);
+    const char *passed = put_sizes(&t, j);
     if (is_timed)
-        put_timing(&t, j, name);
+        put_timing(&t, j, name, passed);
     uk_put(
         &t,
         "int main(int argc, char **argv) {\n"
@@ -89,11 +102,11 @@ char *uk_net_runner(const struct uk_net_job *j) {
         "    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
         "    if (base == MAP_FAILED) {\n        perror(\"runner: the memory\");\n        return 1;\n    }\n"
         "%s"
-        "    *(int32_t *)(void *)base = layer < 0 ? %s_run(base + %d) : %s_step(base + %d, (int)layer);\n"
+        "    *(int32_t *)(void *)base = layer < 0 ? %s_run(base + %d%s) : %s_step(base + %d, (int)layer%s);\n"
         "    return 0;\n}\n",
         UK_NET_HEAD, name, UK_NET_SIZE,
         is_timed ? "    if (argc > 2)\n        return measure(base, bytes, layer, argv + 2);\n" : "", name,
-        UK_NET_HEAD, name, UK_NET_HEAD);
+        UK_NET_HEAD, passed, name, UK_NET_HEAD, passed);
     return t.text;
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions on open sizes: their ranges, and the choice of values. */
+#include <inttypes.h>
+#include <string.h>
+#include "emit/emit.h"
+
+enum uk_status uk_network_range(struct uk_network *n, const struct uk_network_size *range) {
+    enum uk_status s = uk_network_enter(n, false);
+
+    if (s)
+        return s;
+    if (n->is_begun)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "a network has been read already; give ranges before");
+    if (!range || !range->name || range->upper <= range->lower)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "a range is NULL or has no name, or has not two values");
+    return uk_size_add(&n->graph, range->name, range->lower, range->upper, range->step);
+}
+
+enum uk_status uk_network_choose(struct uk_network *n, const int64_t *sizes) {
+    enum uk_status s = uk_network_enter(n, true);
+    int64_t steps[UK_MAX_OPEN];
+
+    if (!s && !sizes && n->graph.open_count)
+        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "sizes is NULL");
+    for (int i = 0; !s && i < n->graph.open_count; i++) {
+        const struct uk_network_size *z = &n->size[i];
+        if (sizes[i] < z->lower || sizes[i] > z->upper || sizes[i] % z->step)
+            s = uk_graph_fail(&n->graph, UK_INVALID_SIZE, NULL,
+                              "size '%s' is %" PRId64 ", but it was compiled for %" PRId64 " to %" PRId64
+                              " in steps of %" PRId64,
+                              z->name, sizes[i], z->lower, z->upper, z->step);
+        steps[i] = s ? 0 : sizes[i] / z->step;
+    }
+    if (s || !n->graph.open_count)
+        return s;
+    memcpy(n->chosen, steps, sizeof n->chosen);
+    return uk_network_show_chosen(n);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unites the texts that a layer has at the points into one text with sizes. The tokens of the texts at the
+ * points that determine forms differ in integers only; each that differs becomes its form:
+ *
+ *     an extent, a subscript or a range: an affine form as it is
+ *     a stride: a multiple of one size as it is
+ *     a value: TYPE(index(form))
+ *
+ * Other forms are sizes of their own, which the driver computes. At every other point the united text must
+ * equal the one there, or at least compute the same: at bounds of ranges texts may be simpler.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "language/language.h"
+#include "ranges/words.h"
+
+/* Sizes of one program, and bytes of a size's name, at most. */
+enum { MOST_SIZES = 24, MOST_NAME = 40 };
+
+struct uniting {
+    struct uk_graph *g;
+    struct uk_context *context;
+    struct uk_open_text *t;
+    const struct uk_graph_node *at;
+    const char *layer;
+    struct uk_word *token; /* of the base's text */
+    int tokens;
+    int64_t **integer;         /* by point and token; NULL: the text there has other tokens */
+    struct uk_size_form *form; /* by token */
+    struct uk_program *base;   /* the base's program; NULL: not needed yet */
+    struct uk_size_form size[MOST_SIZES];
+    char name[MOST_SIZES][MOST_NAME];
+    int sizes;
+    bool failed; /* too many sizes, or no memory */
+};
+
+/* ---- forms of tokens ---- */
+
+static bool read_point(struct uniting *u, int point) {
+    struct uk_word *token = NULL;
+    const int count = u->t->text[point] ? uk_words_of(u->t->text[point], &token) : 0;
+
+    if (count > 0 && uk_words_alike(u->token, u->tokens, token, count) &&
+        (u->integer[point] = malloc(((size_t)count + 1) * sizeof **u->integer)))
+        for (int i = 0; i < count; i++)
+            u->integer[point][i] = token[i].integer;
+    free(token);
+    return u->integer[point];
+}
+
+/* Refuses the layer because of the token; -1: because of its text as a whole. */
+static enum uk_status refuse(struct uniting *u, int token, int point) {
+    const int base = u->g->points.base;
+
+    if (token < 0)
+        return uk_graph_fail(u->g, UK_REFUSED, u->at,
+                             "layer '%s' cannot stay open: at %s it computes in another way than at %s",
+                             u->layer, uk_point_text(u->g, point), uk_point_text(u->g, base));
+    return uk_graph_fail(u->g, UK_REFUSED, u->at,
+                         "layer '%s' cannot stay open: a number of its program is %" PRId64
+                         " at %s and %" PRId64 " at %s, and is not affine in the sizes",
+                         u->layer, u->integer[point][token], uk_point_text(u->g, point),
+                         u->integer[base][token], uk_point_text(u->g, base));
+}
+
+static enum uk_status find_forms(struct uniting *u) {
+    const struct uk_size_points *p = &u->g->points;
+    int64_t *value = calloc((size_t)p->count, sizeof *value);
+    enum uk_status s = value ? UK_OK : uk_graph_no_memory(u->g);
+
+    for (int i = 0; i < u->tokens && !s; i++) {
+        for (int k = 0; k < p->count; k++)
+            value[k] = u->integer[k] ? u->integer[k][i] : 0;
+        if (u->token[i].is_integer && !uk_form_fit(u->g, value, &u->form[i]))
+            s = refuse(u, i, p->below[0][0]);
+    }
+    free(value);
+    return s;
+}
+
+/* ---- the text with sizes ---- */
+
+/* Name of an open size in programs: that of the dimension in capital letters, which no tensor and no word of
+ * the language has. */
+static void name_size(const struct uk_graph *g, int open, char *name) {
+    const char *from = g->open[open]->name;
+    size_t n = 0;
+
+    if (!isalpha((unsigned char)*from))
+        name[n++] = 'N';
+    for (; *from && n + 4 < MOST_NAME; from++)
+        name[n++] = isalnum((unsigned char)*from) ? (char)toupper((unsigned char)*from) : '_';
+    name[n] = 0;
+    for (int i = 0; i < open; i++) {
+        char other[MOST_NAME];
+        name_size(g, i, other);
+        if (!strcmp(name, other))
+            snprintf(name + n, MOST_NAME - n, "_%d", open % 100);
+    }
+}
+
+/* Returns the number of the program's size with the form. */
+static int size_of(struct uniting *u, const struct uk_size_form *f) {
+    const bool is_open = f->terms == 1 && f->term[0].factor == 1 && f->term[0].b < 0;
+    int made = 0;
+
+    for (int i = 0; i < u->sizes; i++) {
+        if (uk_form_equal(&u->size[i], f))
+            return i;
+        made += u->size[i].terms != 1 || u->size[i].term[0].factor != 1 || u->size[i].term[0].b >= 0;
+    }
+    if (u->sizes == MOST_SIZES) {
+        u->failed = true;
+        return 0;
+    }
+    u->size[u->sizes] = *f;
+    if (is_open)
+        name_size(u->g, f->term[0].a, u->name[u->sizes]);
+    else
+        snprintf(u->name[u->sizes], MOST_NAME, "made_%d", made);
+    return u->sizes++;
+}
+
+static const char *name_of(struct uniting *u, int open) {
+    return u->name[size_of(u, &(struct uk_size_form){1, {{1, open, -1}}})];
+}
+
+static void put_affine(struct uniting *u, struct uk_text *out, const struct uk_size_form *f) {
+    if (f->terms > 1)
+        uk_put(out, "(");
+    for (int i = 0; i < f->terms; i++) {
+        const struct uk_size_term *t = &f->term[i];
+        const int64_t size = t->factor < 0 && i ? -t->factor : t->factor;
+        uk_put(out, "%s", !i ? "" : t->factor < 0 ? " - " : " + ");
+        if (t->a < 0)
+            uk_put(out, "%" PRId64, size);
+        else if (size == 1)
+            uk_put(out, "%s", name_of(u, t->a));
+        else
+            uk_put(out, "%" PRId64 " * %s", size, name_of(u, t->a));
+    }
+    if (f->terms > 1)
+        uk_put(out, ")");
+}
+
+/* The form of a multiple of a size, or a sum of them, is written as it is; others get a size. */
+static void put_form(struct uniting *u, struct uk_text *out, const struct uk_size_form *f, bool is_stride) {
+    if (uk_form_is_affine(f) && (!is_stride || f->terms == 1))
+        put_affine(u, out, f);
+    else
+        uk_put(out, "%s", u->name[size_of(u, f)]);
+}
+
+/* ---- types of values ---- */
+
+static const struct uk_expr *number_at(const struct uk_expr *e, const struct uk_word *t) {
+    const struct uk_expr *found = NULL;
+
+    if (e->op == UK_E_NUMBER && e->at.line == t->line && e->at.column == t->column)
+        return e;
+    for (int i = 0; i < 3 && e->arg[i] && !found; i++)
+        found = number_at(e->arg[i], t);
+    return found;
+}
+
+static enum uk_status parse(struct uniting *u, const char *text, struct uk_program **p) {
+    return uk_program_parse(u->context, "layer.uk", text, strlen(text), p);
+}
+
+/* Writes the value's number with the type that it has in the base's program. */
+static void put_value(struct uniting *u, struct uk_text *out, const struct uk_word *t,
+                      const struct uk_size_form *f) {
+    const struct uk_expr *e = NULL;
+
+    if (!u->base && parse(u, u->t->text[u->g->points.base], &u->base))
+        u->failed = true;
+    for (const struct uk_statement *s = u->base ? u->base->statements : NULL; s && !e; s = s->next)
+        e = number_at(s->right, t);
+    if (!e) {
+        u->failed = true;
+        return;
+    }
+    uk_put(out, e->type == UK_I64 ? "index(" : "%s(index(", uk_type_name(e->type));
+    put_form(u, out, f, false);
+    uk_put(out, e->type == UK_I64 ? ")" : "))");
+}
+
+/* ---- the whole program ---- */
+
+static bool is_constant(const struct uk_size_form *f) {
+    return !f->terms || (f->terms == 1 && f->term[0].a < 0);
+}
+
+/* True if a blank belongs before the token, which follows `last`. */
+static bool is_apart(const struct uk_word *last, const struct uk_word *t) {
+    return last->at + last->length < t->at;
+}
+
+static void put_tokens(struct uniting *u, struct uk_text *out) {
+    for (int i = 0; i < u->tokens; i++) {
+        const struct uk_word *t = &u->token[i];
+        if (i && is_apart(&u->token[i - 1], t))
+            uk_put(out, " ");
+        if (!t->is_integer || is_constant(&u->form[i]))
+            uk_put(out, "%.*s", t->length, t->at);
+        else if (t->place == UK_WORD_VALUE)
+            put_value(u, out, t, &u->form[i]);
+        else
+            put_form(u, out, &u->form[i], t->place == UK_WORD_STRIDE);
+    }
+}
+
+/* Declares the sizes, with a typical value for estimates, and the bounds of the open ones. */
+static void put_sizes(const struct uniting *u, struct uk_text *out) {
+    const int typical = u->g->points.base;
+
+    for (int i = 0; i < u->sizes; i++)
+        uk_put(out, "%s%s = %" PRId64, i ? ", " : "size ", u->name[i],
+               uk_form_value(&u->size[i], u->g->points.size[typical]));
+    uk_put(out, u->sizes ? "\n" : "");
+    for (int i = 0; i < u->sizes; i++) {
+        const struct uk_size_form *f = &u->size[i];
+        if (f->terms != 1 || f->term[0].factor != 1 || f->term[0].b >= 0)
+            continue;
+        const struct uk_graph_size *z = u->g->open[f->term[0].a];
+        uk_put(out, "assume %" PRId64 " <= %s <= %" PRId64 "\n", z->lower / z->step, u->name[i],
+               z->upper / z->step);
+    }
+}
+
+static enum uk_status compose(struct uniting *u) {
+    struct uk_text body = {0}, all = {0};
+    enum uk_status s = UK_OK;
+
+    put_tokens(u, &body);
+    put_sizes(u, &all);
+    uk_put(&all, "%s", body.text ? body.text : "");
+    if (u->failed || !body.text || !all.text)
+        s = u->sizes == MOST_SIZES
+                ? uk_graph_fail(u->g, UK_REFUSED, u->at, "layer '%s' depends on more than %d sizes", u->layer,
+                                MOST_SIZES)
+                : uk_graph_no_memory(u->g);
+    u->t->open = s ? NULL : uk_strdup(&u->g->arena, all.text);
+    u->t->size = uk_alloc(&u->g->arena, ((size_t)u->sizes + 1) * sizeof *u->t->size);
+    if (!s && (!u->t->open || !u->t->size))
+        s = uk_graph_no_memory(u->g);
+    for (int i = 0; i < u->sizes && !s; i++)
+        u->t->size[i] = u->size[i];
+    u->t->sizes = u->sizes;
+    free(body.text);
+    free(all.text);
+    return s;
+}
+
+/* ---- verification ---- */
+
+/* Returns the number of a token whose integer at the point is not its form's; -1: there is none. */
+static int find_difference(const struct uniting *u, int point) {
+    for (int i = 0; i < u->tokens; i++)
+        if (u->token[i].is_integer &&
+            uk_form_value(&u->form[i], u->g->points.size[point]) != u->integer[point][i])
+            return i;
+    return -1;
+}
+
+static bool computes_the_same(struct uniting *u, struct uk_program *open, int point) {
+    int64_t size[MOST_SIZES];
+    struct uk_program *p = NULL;
+    const char *text = u->t->text[point];
+    const int base = u->g->points.base;
+
+    for (int i = 0; i < u->sizes; i++)
+        size[i] = uk_form_value(&u->size[i], u->g->points.size[point]);
+    bool same = !text || !parse(u, text, &p);
+    if (same)
+        same = uk_programs_equal(&(struct uk_comparand){open, size, u->t->tensor[base], u->t->tensors[base]},
+                                 &(struct uk_comparand){p, NULL, u->t->tensor[point], u->t->tensors[point]});
+    uk_program_destroy(p);
+    return same;
+}
+
+static enum uk_status verify(struct uniting *u) {
+    struct uk_program *open = NULL;
+    enum uk_status s = UK_OK;
+
+    for (int p = 0; p < u->g->points.count && !s; p++) {
+        const int token = u->integer[p] ? find_difference(u, p) : -1;
+        if (u->integer[p] && token < 0)
+            continue;
+        if (!open && parse(u, u->t->open, &open))
+            s = uk_graph_fail(u->g, UK_REFUSED, u->at,
+                              "layer '%s' cannot stay open: its program is refused: %s", u->layer,
+                              uk_context_message(u->context));
+        else if (!computes_the_same(u, open, p))
+            s = refuse(u, token, p);
+    }
+    uk_program_destroy(open);
+    return s;
+}
+
+/* ---- entry ---- */
+
+static enum uk_status unite(struct uniting *u) {
+    const struct uk_size_points *p = &u->g->points;
+    enum uk_status s = UK_OK;
+
+    for (int k = 0; k < p->count; k++)
+        read_point(u, k);
+    if (!u->integer[p->base])
+        return refuse(u, -1, p->base);
+    for (int i = 0; i < u->g->open_count && !s; i++) {
+        for (int k = 0; k < 2 && !s; k++)
+            if (p->below[i][k] >= 0 && !u->integer[p->below[i][k]])
+                s = refuse(u, -1, p->below[i][k]);
+        for (int j = i + 1; j < u->g->open_count && !s; j++)
+            if (!u->integer[p->across[i][j]])
+                s = refuse(u, -1, p->across[i][j]);
+    }
+    if (!s)
+        s = find_forms(u);
+    if (!s)
+        s = compose(u);
+    return s ? s : verify(u);
+}
+
+enum uk_status uk_open_unite(struct uk_graph *g, struct uk_context *c, struct uk_open_text *t,
+                             const struct uk_graph_node *at, const char *layer) {
+    struct uniting u = {.g = g, .context = c, .t = t, .at = at, .layer = layer};
+    const char *base = t->text[g->points.base];
+    enum uk_status s;
+
+    u.tokens = base ? uk_words_of(base, &u.token) : 0;
+    u.integer = calloc((size_t)g->points.count, sizeof *u.integer);
+    u.form = calloc((size_t)(u.tokens > 0 ? u.tokens : 0) + 1, sizeof *u.form);
+    s = u.tokens >= 0 && u.integer && u.form ? unite(&u) : uk_graph_no_memory(g);
+    for (int i = 0; u.integer && i < g->points.count; i++)
+        free(u.integer[i]);
+    free(u.integer);
+    free(u.form);
+    free(u.token);
+    uk_program_destroy(u.base);
+    return s;
+}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small networks with open sizes, for ranges.c, and the ranges that they are tested with.
+
+    open_networks.py RANGES FOLDER DRAWS [NAME ...]
+"""
+
+import math
+import pathlib
+import subprocess
+import sys
+
+import small_networks
+from onnx_writer import INT64, model, node, tensor, value
+from small_networks import weights
+
+
+def transformer(width=16, heads=2):
+    """A layer with attention over an open sequence, as exporters write it: reshapes take the sizes from the
+    input's shape."""
+    nodes, each = [], width // heads
+    tensors = [weights(1, "wq", [width, width]), weights(2, "wk", [width, width]), weights(3, "wv", [width, width]), weights(4, "wo", [width, width]),
+               weights(5, "scale", [width], 1), weights(6, "bias", [width], 1), weights(7, "table", [1, 40, width], 9), tensor("heads", [1], [heads], INT64),
+               tensor("each", [1], [each], INT64), tensor("width", [1], [width], INT64), tensor("root", [], [math.sqrt(each)]), tensor("zero", [1], [0], INT64),
+               tensor("one", [1], [1], INT64), tensor("two", [1], [2], INT64), tensor("far", [], [-1e4])]
+    nodes += [node("Shape", ["x"], ["shape"]), node("Slice", ["shape", "zero", "one", "zero"], ["batch"]), node("Slice", ["shape", "one", "two", "zero"], ["seq"]),
+              node("Slice", ["table", "zero", "seq", "one"], ["positions"]), node("Add", ["x", "positions"], ["e"]),
+              node("Concat", ["batch", "seq", "heads", "each"], ["split"], axis=0), node("Concat", ["batch", "seq", "width"], ["joined"], axis=0)]
+    for a in "qkv":
+        nodes += [node("MatMul", ["e", "w" + a], [a + "0"]), node("Reshape", [a + "0", "split"], [a + "1"]), node("Transpose", [a + "1"], [a + "2"], perm=[0, 2, 1, 3])]
+    nodes += [node("Transpose", ["k2"], ["kt"], perm=[0, 1, 3, 2]), node("MatMul", ["q2", "kt"], ["s0"]), node("Div", ["s0", "root"], ["s1"]),
+              node("Cast", ["mask"], ["m0"], to=1), node("Mul", ["m0", "far"], ["m1"]), node("Unsqueeze", ["m1", "mid"], ["m2"]), node("Add", ["s1", "m2"], ["s2"]),
+              node("Softmax", ["s2"], ["p"], axis=-1), node("MatMul", ["p", "v2"], ["o0"]), node("Transpose", ["o0"], ["o1"], perm=[0, 2, 1, 3]),
+              node("Reshape", ["o1", "joined"], ["o2"]), node("MatMul", ["o2", "wo"], ["o3"]), node("Add", ["o3", "x"], ["o4"]),
+              node("LayerNormalization", ["o4", "scale", "bias"], ["y"], axis=-1), node("ReduceMean", ["y"], ["pooled"], axes=[1], keepdims=0)]
+    return model(nodes, [value("x", ["batch", "seq", width]), value("mask", ["batch", "seq"], INT64)], [value("y", ["batch", "seq", width]), value("pooled", ["batch", width])],
+                 tensors + [tensor("mid", [2], [1, 2], INT64)])
+
+
+def decoder(width=16, heads=2):
+    """A decoder with a cache: causal mask from ranges, rotary positions from a table, keys and values
+    appended to those of earlier calls."""
+    each = width // heads
+    tensors = [weights(1, "wq", [width, width]), weights(2, "wk", [width, width]), weights(3, "wv", [width, width]), weights(4, "wo", [width, width]),
+               weights(8, "cosines", [40, each], 2), tensor("split", [4], [0, 0, heads, each], INT64), tensor("joined", [3], [0, 0, width], INT64),
+               tensor("root", [], [math.sqrt(each)]), tensor("first", [], [1], INT64), tensor("third", [], [2], INT64), tensor("none", [], [0], INT64),
+               tensor("one", [], [1], INT64), tensor("ahead", [1], [0], INT64), tensor("behind", [1], [1], INT64), tensor("far", [], [-1e9]), tensor("zero", [], [0.0])]
+    nodes = [node("Shape", ["x"], ["x_shape"]), node("Gather", ["x_shape", "first"], ["seq"], axis=0), node("Shape", ["past_k"], ["past_shape"]),
+             node("Gather", ["past_shape", "third"], ["past"], axis=0), node("Add", ["past", "seq"], ["all"]), node("Range", ["past", "all", "one"], ["places"]),
+             node("Range", ["none", "all", "one"], ["keys"]), node("Unsqueeze", ["places", "behind"], ["rows"]), node("Unsqueeze", ["keys", "ahead"], ["columns"]),
+             node("Greater", ["columns", "rows"], ["hidden"]), node("Where", ["hidden", "far", "zero"], ["mask"]), node("Gather", ["cosines", "places"], ["c"], axis=0)]
+    for a in "qkv":
+        nodes += [node("MatMul", ["x", "w" + a], [a + "0"]), node("Reshape", [a + "0", "split"], [a + "1"]), node("Transpose", [a + "1"], [a + "2"], perm=[0, 2, 1, 3])]
+    nodes += [node("Mul", ["q2", "c"], ["qr"]), node("Mul", ["k2", "c"], ["kr"]), node("Concat", ["past_k", "kr"], ["present_k"], axis=2),
+              node("Concat", ["past_v", "v2"], ["present_v"], axis=2), node("Transpose", ["present_k"], ["kt"], perm=[0, 1, 3, 2]), node("MatMul", ["qr", "kt"], ["s0"]),
+              node("Div", ["s0", "root"], ["s1"]), node("Add", ["s1", "mask"], ["s2"]), node("Softmax", ["s2"], ["p"], axis=-1), node("MatMul", ["p", "present_v"], ["o0"]),
+              node("Transpose", ["o0"], ["o1"], perm=[0, 2, 1, 3]), node("Reshape", ["o1", "joined"], ["o2"]), node("MatMul", ["o2", "wo"], ["o3"]), node("Add", ["o3", "x"], ["y"])]
+    cache = ["batch", heads, "past", each]
+    return model(nodes, [value("x", ["batch", "seq", width]), value("past_k", cache), value("past_v", cache)],
+                 [value("y", ["batch", "seq", width]), value("present_k", cache[:2] + ["all", each]), value("present_v", cache[:2] + ["all", each])], tensors)
+
+
+def shapes():
+    """Sizes as values: a shape, a count, ranges; a mean over an open dimension; a product of two sizes."""
+    nodes = [node("Shape", ["x"], ["shape"]), node("Size", ["x"], ["size"]), node("Reshape", ["x", "flat"], ["rows"]), node("ReduceMean", ["x"], ["mean"], axes=[0, 1], keepdims=0),
+             node("MatMul", ["rows", "w"], ["product"]), node("Cast", ["size"], ["count"], to=1), node("Div", ["product", "count"], ["y"]),
+             node("ConstantOfShape", ["shape"], ["zeros"]), node("Add", ["zeros", "x"], ["same"]), node("Identity", ["shape"], ["out"])]
+    return model(nodes, [value("x", ["batch", "seq", 6])], [value("y", ["rows", 5]), value("mean", [6]), value("same", ["batch", "seq", 6]), value("out", [3], INT64)],
+                 [tensor("flat", [2], [-1, 6], INT64), weights(3, "w", [6, 5])])
+
+
+NETWORKS = {
+    "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),
+    "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
+    "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
+    "convolutions": (small_networks.convolutions("batch", "height", "width"), ["batch=1..3", "height=8..40:4", "width=8..24:4"]),
+    "unions": (small_networks.unions("batch", "height", "width"), ["batch=1..3", "height=1..9", "width=2..17"]),
+    "broadcasts": (small_networks.broadcasts("batch"), ["batch=1..9"]),
+    "views": (small_networks.views("batch"), ["batch=1..7"]),
+    "integers": (small_networks.integers("rows", "columns"), ["rows=1..9", "columns=1..6"]),
+    "quantized": (small_networks.quantized("batch", "height", "width"), ["batch=1..3", "height=8..20", "width=8..33"]),
+    "rows": (small_networks.rows("batch"), ["batch=1..3"]),
+    "byte_rows": (small_networks.byte_rows("batch", "height", "width"), ["batch=1..2", "height=5..24", "width=3..40"]),
+    "borders": (small_networks.borders(False, "batch", "height", "width"), ["batch=1..2", "height=28..40:4", "width=30..44:2"]),
+}
+
+if __name__ == "__main__":
+    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(exist_ok=True)
+    failed = []
+    for name, (network, sizes) in NETWORKS.items():
+        if sys.argv[4:] and name not in sys.argv[4:]:
+            continue
+        path = folder / f"{name}.onnx"
+        path.write_bytes(network)
+        if subprocess.run([program, str(path), sys.argv[3], *sizes]).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"wrong with open sizes: {', '.join(failed)}")
