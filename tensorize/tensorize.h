@@ -342,6 +342,10 @@ struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_exp
  * shifts everything out. */
 struct uk_expr *uk_shift_left(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+/* Bitwise and, exclusive or, inclusive or (& ^ | in the text), of integers. */
+struct uk_expr *uk_bit_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_bit_xor(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_bit_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 /* The value with the opposite sign; of a zero float, the zero of the other sign. */
 struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
 /*

@@ -105,6 +105,12 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
     case UK_E_DIV:
         v = LLVMBuildFDiv(g->b, l, r, "");
         break;
+    case UK_E_BIT_AND:
+        return LLVMBuildAnd(g->b, l, r, "");
+    case UK_E_BIT_XOR:
+        return LLVMBuildXor(g->b, l, r, "");
+    case UK_E_BIT_OR:
+        return LLVMBuildOr(g->b, l, r, "");
     default:
         if (!real)
             return minimum_or_maximum(g, op == UK_E_MIN, type, l, r);
@@ -255,6 +261,9 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_SUB:
     case UK_E_MUL:
     case UK_E_DIV:
+    case UK_E_BIT_AND:
+    case UK_E_BIT_XOR:
+    case UK_E_BIT_OR:
         l = uk_cg_expr(g, e->arg[0]);
         return arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]));
     case UK_E_SHL:

@@ -82,6 +82,8 @@ static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct
             v, uk_ulps(op) > 0 ? approximate(op, t, fabs(value)) + smallest_positive(t) : 0};
     if ((op == UK_E_DIV && fabs(y) <= b.deviation) || (op == UK_E_POW && x <= a.deviation && b.deviation > 0))
         return (struct uk_bounded_value){v, HUGE_VAL};
+    if (uk_is_bitwise(op)) /* another bit may change the result by any amount */
+        return (struct uk_bounded_value){v, HUGE_VAL};
     for (int i = 0; i < 4; i++) {
         const double at = value_at(op, t, i & 1 ? x + a.deviation : x - a.deviation,
                                    i & 2 ? y + b.deviation : y - b.deviation);

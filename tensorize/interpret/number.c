@@ -255,6 +255,12 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
 
         return (union uk_value){.i = a.i < 0 ? ~(~a.i >> count) : b.i < 0 || b.i >= width ? 0 : a.i >> count};
     }
+    case UK_E_BIT_AND:
+        return uk_wrap_to(t, x & y);
+    case UK_E_BIT_XOR:
+        return uk_wrap_to(t, x ^ y);
+    case UK_E_BIT_OR:
+        return uk_wrap_to(t, x | y);
     case UK_E_MIN:
         return a.i < b.i ? a : b;
     default:

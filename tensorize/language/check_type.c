@@ -17,7 +17,7 @@ static bool fits(const struct uk_expr *e, enum uk_type type) {
 }
 
 static const char *name_of(enum uk_expr_op op) {
-    static const char *const names[] = {"+", "-", "*", "/", "<<", ">>", "-"};
+    static const char *const names[] = {"+", "-", "*", "/", "<<", ">>", "&", "^", "|", "-"};
     static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">="};
 
     if (op >= UK_E_ADD && op <= UK_E_NEG)
@@ -45,6 +45,10 @@ static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_ty
     if (shift && uk_type_is_float(type))
         return uk_program_fail(p, UK_REFUSED, e->at, "%s is not defined for %s; shift integers only",
                                name_of(op), uk_type_name(type));
+    if (uk_is_bitwise(op) && uk_type_is_float(type))
+        return uk_program_fail(p, UK_REFUSED, e->at,
+                               "%s is not defined for %s; combine bits of integers only", name_of(op),
+                               uk_type_name(type));
     return true;
 }
 

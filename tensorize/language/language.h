@@ -97,6 +97,9 @@ enum uk_expr_op {
     UK_E_DIV,
     UK_E_SHL,
     UK_E_SHR,
+    UK_E_BIT_AND,
+    UK_E_BIT_XOR,
+    UK_E_BIT_OR,
     UK_E_NEG,
 #define UK_FUNCTION1(id, ...) UK_E_##id,
 #define UK_FUNCTION2(id, ...) UK_E_##id,
@@ -138,6 +141,10 @@ enum {
     UK_FUNCTIONS = UK_E_CAST - UK_E_FUNCTION,
 };
 extern const struct uk_function_row uk_functions[UK_FUNCTIONS];
+
+static inline bool uk_is_bitwise(enum uk_expr_op op) {
+    return op == UK_E_BIT_AND || op == UK_E_BIT_XOR || op == UK_E_BIT_OR;
+}
 
 static inline bool uk_is_function(enum uk_expr_op op) {
     return (int)op >= UK_E_FUNCTION && op < UK_E_CAST;

@@ -96,9 +96,9 @@ static enum uk_status next_line(struct lexer *x) {
 
 /* True if the item continues in the next line, judging by the last token. */
 static bool unfinished(const struct lexer *x) {
-    static const char *const open[] = {",",  "=",  "->",   "+",    "-",   "*",  "/",  "%",
-                                       "<<", ">>", "<",    "<=",   ">",   ">=", "==", "!=",
-                                       "+=", "*=", "max=", "min=", "and", "or", "not"};
+    static const char *const open[] = {
+        ",", "=",  "->", "+",  "-",  "*",  "/",  "%",  "<<",   ">>",   "&",   "^",  "|",
+        "<", "<=", ">",  ">=", "==", "!=", "+=", "*=", "max=", "min=", "and", "or", "not"};
 
     if (x->depth)
         return true;
@@ -230,7 +230,7 @@ static enum uk_status lex_mark(struct lexer *x) {
     for (size_t i = 0; i < TWO; i++)
         if (x->end - x->s >= 2 && !memcmp(x->s, long_marks[i], 2))
             n = 2;
-    if (!n && *x->s && strchr("()[],=+-*/%<>.:", *x->s))
+    if (!n && *x->s && strchr("()[],=+-*/%<>&^|.:", *x->s))
         n = 1;
     if (!n) {
         unsigned char byte = (unsigned char)*x->s;

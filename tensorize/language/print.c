@@ -12,6 +12,9 @@ enum {
     BIND_AND,
     BIND_NOT,
     BIND_RELATION,
+    BIND_BIT_OR,
+    BIND_BIT_XOR,
+    BIND_BIT_AND,
     BIND_SHIFT,
     BIND_SUM,
     BIND_TERM,
@@ -49,6 +52,9 @@ static const struct operator expr_operators[] = {
     [UK_E_DIV] = {"/", BIND_TERM},
     [UK_E_SHL] = {"<<", BIND_SHIFT},
     [UK_E_SHR] = {">>", BIND_SHIFT},
+    [UK_E_BIT_AND] = {"&", BIND_BIT_AND},
+    [UK_E_BIT_XOR] = {"^", BIND_BIT_XOR},
+    [UK_E_BIT_OR] = {"|", BIND_BIT_OR},
     [UK_E_NEG] = {"-", BIND_UNARY},
     [UK_E_EQ] = {"==", BIND_RELATION},
     [UK_E_NE] = {"!=", BIND_RELATION},
@@ -224,7 +230,7 @@ static void put_operator(struct uk_text *t, const struct uk_expr *e, int least) 
         uk_put(t, "%s", e->op == UK_E_NEG ? "-" : "not ");
         put_expr(t, e->arg[0], e->op == UK_E_NEG ? BIND_UNARY : BIND_RELATION);
     } else {
-        put_expr(t, e->arg[0], op.binds == BIND_RELATION ? BIND_SHIFT : op.binds);
+        put_expr(t, e->arg[0], op.binds == BIND_RELATION ? BIND_BIT_OR : op.binds);
         uk_put(t, " %s ", op.sign);
         put_expr(t, e->arg[1], op.binds + 1);
     }

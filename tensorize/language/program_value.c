@@ -221,6 +221,18 @@ struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct u
     return binary(p, UK_E_SHR, a, b);
 }
 
+struct uk_expr *uk_bit_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_BIT_AND, a, b);
+}
+
+struct uk_expr *uk_bit_xor(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_BIT_XOR, a, b);
+}
+
+struct uk_expr *uk_bit_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_BIT_OR, a, b);
+}
+
 struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
     return node(p, UK_E_NEG, 1, &a);
 }

@@ -59,6 +59,12 @@ static struct range range_of(const struct uk_expr *e) {
         r = range_of(e->arg[1]);
         return e->op == UK_E_MIN ? (struct range){uk_min(l.low, r.low), uk_min(l.high, r.high)}
                                  : (struct range){uk_max(l.low, r.low), uk_max(l.high, r.high)};
+    case UK_E_BIT_AND: /* at most either operand that is not negative */
+        r = range_of(e->arg[1]);
+        return l.low < 0 && r.low < 0 ? all
+                                      : (struct range){0, l.low < 0   ? r.high
+                                                          : r.low < 0 ? l.high
+                                                                      : uk_min(l.high, r.high)};
     case UK_E_ADD:
     case UK_E_SUB:
     case UK_E_MUL:

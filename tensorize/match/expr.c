@@ -16,6 +16,9 @@ static const char *operation_name(const struct uk_expr *e) {
         [UK_E_DIV] = "/",
         [UK_E_SHL] = "<<",
         [UK_E_SHR] = ">>",
+        [UK_E_BIT_AND] = "&",
+        [UK_E_BIT_XOR] = "^",
+        [UK_E_BIT_OR] = "|",
         [UK_E_NEG] = "unary -",
         [UK_E_CAST] = "a conversion",
         [UK_E_PAD] = "pad",
@@ -167,8 +170,8 @@ static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
 /* True if the operands may be swapped: min and max of floats with a NaN, or of two zeros, are the second one.
  */
 static bool commutes(const struct uk_expr *e) {
-    return e->op == UK_E_ADD || e->op == UK_E_MUL || e->op == UK_E_EQ || e->op == UK_E_NE ||
-           e->op == UK_E_AND || e->op == UK_E_OR ||
+    return e->op == UK_E_ADD || e->op == UK_E_MUL || uk_is_bitwise(e->op) || e->op == UK_E_EQ ||
+           e->op == UK_E_NE || e->op == UK_E_AND || e->op == UK_E_OR ||
            (uk_is_function_of_class(e->op, UK_FUNCTION_CHOICE) && !uk_type_is_float(e->type));
 }
 

@@ -122,8 +122,14 @@ static struct range range_of_operator(struct weighing *w, const struct uk_expr *
     case UK_E_DIV:
         w->rounds = true;
         return a[0];
-    default: /* comparisons, shifts, indices */
-        return (struct range){ldexpl(1, e->op == UK_E_SHL || e->op == UK_E_SHR ? 64 : 20), 1};
+    case UK_E_SHL:
+    case UK_E_SHR:
+    case UK_E_BIT_AND:
+    case UK_E_BIT_XOR:
+    case UK_E_BIT_OR:
+        return (struct range){0x1p64L, 1};
+    default: /* comparisons, indices */
+        return (struct range){0x1p20L, 1};
     }
 }
 

@@ -309,7 +309,9 @@ static void binary(struct random_program *r, enum uk_type type, int depth, struc
             out->range.exact = false;
             random_put(out->text, "(%s) / (%s)", p[0].text, p[1].text);
         } else {
-            random_put(out->text, "((%s) %s (%s))", p[0].text, below(r, 2) ? "<<" : ">>", p[1].text);
+            static const char *const operators[] = {"<<", ">>", "&", "^", "|"};
+
+            random_put(out->text, "((%s) %s (%s))", p[0].text, operators[below(r, 5)], p[1].text);
         }
         break;
     default:

@@ -121,6 +121,9 @@ static struct value binary_of(enum uk_type t, char op, struct value a, struct va
     int64_t r = op == '+'   ? (int64_t)(x + y)
                 : op == '-' ? (int64_t)(x - y)
                 : op == '*' ? (int64_t)(x * y)
+                : op == '&' ? (int64_t)(x & y)
+                : op == '^' ? (int64_t)(x ^ y)
+                : op == '|' ? (int64_t)(x | y)
                 : op == 'm' ? (a.i < b.i ? a.i : b.i)
                 : op == 'M' ? (a.i > b.i ? a.i : b.i)
                             : shifted(op, 8 * (int)uk_type_bytes(t), t == UK_U8, a.i, b.i);
@@ -237,6 +240,7 @@ static void arithmetic(void **state) {
         char op;
     } operation[] = {{"A[i] + B[i]", '+'},     {"A[i] - B[i]", '-'},    {"A[i] * B[i]", '*'},
                      {"A[i] / B[i]", '/'},     {"A[i] << B[i]", '<'},   {"A[i] >> B[i]", '>'},
+                     {"A[i] & B[i]", '&'},     {"A[i] ^ B[i]", '^'},    {"A[i] | B[i]", '|'},
                      {"min(A[i], B[i])", 'm'}, {"max(A[i], B[i])", 'M'}};
 
     (void)state;
@@ -245,7 +249,7 @@ static void arithmetic(void **state) {
             const char *name = uk_type_name(t);
             struct job j = {.result = t};
 
-            if (is_float(t) ? o == 4 || o == 5 : o == 3)
+            if (is_float(t) ? o >= 4 && o <= 8 : o == 3)
                 continue;
             begin_pairs(&j, t, a, b);
             j.operand[2] = memory_of(t);

@@ -94,6 +94,9 @@ static struct uk_program *create(const char *name) {
     CALL(uk_divide(p, b->x, NULL))                                                                    \
     CALL(uk_shift_left(p, b->x, NULL))                                                                \
     CALL(uk_shift_right(p, b->x, NULL))                                                               \
+    CALL(uk_bit_and(p, b->x, NULL))                                                                   \
+    CALL(uk_bit_xor(p, NULL, b->x))                                                                   \
+    CALL(uk_bit_or(p, b->condition, b->x))                                                            \
     CALL(uk_negate(p, NULL))                                                                          \
     CALL(uk_call(p, "sine", 1, &b->x))                                                                \
     CALL(uk_call(p, "max", 1, &b->x))                                                                 \

@@ -211,7 +211,7 @@ void derive_program(struct ebnf_derivation *d, struct ebnf *g, struct derived_na
     add_lines(d, "size M, N\n");
     add_lines(d, declared);
     assert_int_equal(d->tokens, DERIVED_HEAD);
-    ebnf_derive(d, "program", 5 + ebnf_below(d, 10) + (ebnf_below(d, 50) ? 0 : 40));
+    ebnf_derive(d, "program", 5 + ebnf_below(d, 13) + (ebnf_below(d, 50) ? 0 : 40));
 }
 
 void derived_free(struct ebnf_derivation *d) {

@@ -271,7 +271,8 @@ static void derive(struct ebnf_derivation *d, struct ebnf_node *n, int freedom) 
     case EBNF_OPTION:
     case EBNF_REPEAT:
         if (freedom > 0 && n->taken && n->left_out)
-            times = ebnf_below(d, n->kind == EBNF_OPTION ? 2 : 4);
+            /* Operators of six precedences: more repetitions would multiply to very long values. */
+            times = ebnf_below(d, 2) ? 0 : n->kind == EBNF_OPTION ? 1 : ebnf_below(d, 4);
         else if (freedom > 0)
             times = n->taken ? 0 : 1;
         for (int i = 0; i < times; i++)

@@ -117,9 +117,10 @@ static struct uk_expr *make_value(struct maker *m, const struct uk_expr *e);
 
 static struct uk_expr *make_operator(struct maker *m, const struct uk_expr *e) {
     static struct uk_expr *(*const binary[])(struct uk_program *, struct uk_expr *, struct uk_expr *) = {
-        [UK_E_ADD] = uk_add,    [UK_E_SUB] = uk_subtract,   [UK_E_MUL] = uk_multiply,
-        [UK_E_DIV] = uk_divide, [UK_E_SHL] = uk_shift_left, [UK_E_SHR] = uk_shift_right,
-        [UK_E_PAD] = uk_pad,    [UK_E_AND] = uk_and,        [UK_E_OR] = uk_or,
+        [UK_E_ADD] = uk_add,         [UK_E_SUB] = uk_subtract,    [UK_E_MUL] = uk_multiply,
+        [UK_E_DIV] = uk_divide,      [UK_E_SHL] = uk_shift_left,  [UK_E_SHR] = uk_shift_right,
+        [UK_E_BIT_AND] = uk_bit_and, [UK_E_BIT_XOR] = uk_bit_xor, [UK_E_BIT_OR] = uk_bit_or,
+        [UK_E_PAD] = uk_pad,         [UK_E_AND] = uk_and,         [UK_E_OR] = uk_or,
     };
     struct uk_expr *arg[3] = {NULL};
     int n = 0;

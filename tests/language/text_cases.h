@@ -92,6 +92,8 @@ static const char *const canonical[] = {
     "B[i] min= min(j) A[i, j]\n"
     "S[i] = scan sum(i) B[i]\n"
     "I[i] = index(i / 2 * 3 - -(i + 1)) << 2 + 1 >> 1\n"
+    "I[i] = (I[i] | 3) & I[i] ^ 7 + I[i] << 1 | (I[i] ^ 1 ^ 2) & (I[i] & 8)\n"
+    "S[i] = select(I[i] & 1 == 1 | I[i], 1, 2)\n"
     "S[i] = max(alpha, beta) - (alpha - beta) - alpha * (beta / 2.5) / -B[i]\n"
     "S[i] = exp(tanh(sqrt(abs(round(min(B[i], inf))))))\n"
     "S[i] = pow(log(erf(floor(ceil(B[i])))), -pow(alpha, 2))\n"

@@ -101,6 +101,12 @@ static struct known operation(const struct uk_expr *e, const struct known *a) {
         k.steps = product(a[0].steps, a[1].largest + a[1].steps) + product(a[1].steps, a[0].largest);
         k.largest = product(a[0].largest, a[1].largest);
         break;
+    case UK_E_BIT_AND:
+    case UK_E_BIT_XOR:
+    case UK_E_BIT_OR:
+        k.steps = k.steps > 0 ? HUGE_VAL : 0;
+        k.largest = 2 * k.largest + 1; /* in magnitude: all bits of both */
+        break;
     case UK_E_SHL:
         k.steps = k.steps > 0 ? HUGE_VAL : 0;
         k.largest = HUGE_VAL;

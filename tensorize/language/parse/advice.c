@@ -104,8 +104,8 @@ void *uk_refuse_function(struct uk_parser *ps, const char *name, const struct uk
 
 /* Returns the last token of the term that the reduction sums, a product of factors that begins at t. */
 static const struct uk_token *last_of_term(const struct uk_parser *ps, const struct uk_token *t) {
-    static const char *const ends[] = {"+",  "-",  ")", ",",  "where", "<<", ">>",
-                                       "==", "!=", "<", "<=", ">",     ">="};
+    static const char *const ends[] = {"+", "-", ")",  ",",  "where", "<<", ">>", "&",
+                                       "^", "|", "==", "!=", "<",     "<=", ">",  ">="};
     const struct uk_token *last = t;
 
     for (bool is_first = true;; is_first = false) {

@@ -73,7 +73,8 @@ static struct uk_expr *condition(struct uk_parser *ps);
 
 /* True if the bracket ahead encloses a condition rather than a value: no operator follows it. */
 static bool condition_in_brackets(const struct uk_parser *ps) {
-    static const char *const operators[] = {"==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "<<", ">>"};
+    static const char *const operators[] = {"==", "!=", "<",  "<=", ">", ">=", "+", "-",
+                                            "*",  "/",  "<<", ">>", "&", "^",  "|"};
 
     if (!uk_next_is(ps, "("))
         return false;
@@ -253,7 +254,7 @@ static struct uk_expr *sum(struct uk_parser *ps) {
     return e;
 }
 
-struct uk_expr *uk_parse_expression(struct uk_parser *ps) {
+static struct uk_expr *shift(struct uk_parser *ps) {
     struct uk_expr *e = sum(ps);
 
     while (e && (uk_next_is(ps, "<<") || uk_next_is(ps, ">>"))) {
@@ -266,4 +267,31 @@ struct uk_expr *uk_parse_expression(struct uk_parser *ps) {
         e = *op->s == '<' ? uk_shift_left(ps->p, e, r) : uk_shift_right(ps->p, e, r);
     }
     return e;
+}
+
+/* `&` binds tighter than `^`, and `^` than `|`: all of them tighter than relations, unlike in C. */
+static const struct {
+    const char *sign;
+    struct uk_expr *(*build)(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+} bitwise[] = {{"|", uk_bit_or}, {"^", uk_bit_xor}, {"&", uk_bit_and}};
+
+static struct uk_expr *bits(struct uk_parser *ps, size_t level) {
+    if (level == sizeof bitwise / sizeof *bitwise)
+        return shift(ps);
+    struct uk_expr *e = bits(ps, level + 1);
+
+    while (e && uk_next_is(ps, bitwise[level].sign)) {
+        struct uk_token *op = ps->t++;
+        struct uk_expr *r = bits(ps, level + 1);
+
+        if (!r)
+            return NULL;
+        ps->p->at = op->at;
+        e = bitwise[level].build(ps->p, e, r);
+    }
+    return e;
+}
+
+struct uk_expr *uk_parse_expression(struct uk_parser *ps) {
+    return bits(ps, 0);
 }
