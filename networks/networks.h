@@ -252,8 +252,8 @@ void uk_network_device_destroy(struct uk_network_device *d);
  * shape, *data its elements, row-major; free them with uk_text_free(). The name lives as long as n. */
 enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, struct uk_network_tensor *t,
                                       void **data);
-/* Returns the tensor as the bytes of a .npy file; free them with free(). NULL: no memory, an argument is
- * NULL, or the type is bf16, which NumPy lacks. */
+/* Returns the tensor as the bytes of a .npy file; free them with free(). Elements of bf16, which NumPy lacks,
+ * have the dtype <V2 there, as ml_dtypes.bfloat16 writes it. NULL: no memory, or an argument is NULL. */
 char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t *length);
 
 #pragma GCC visibility pop

@@ -126,7 +126,7 @@ static void put_extent(struct uk_text *t, const struct uk_network *n, const stru
 
 static void put_tensor(struct uk_text *t, const struct uk_network *n, const char *what, int i,
                        const struct uk_graph_value *v) {
-    uk_put(t, " *   %s %d: %s [", what, i, uk_type_name(v->type));
+    uk_put(t, " *   %s %d: %s%s [", what, i, v->is_boolean ? "boolean " : "", uk_type_name(v->type));
     for (int d = 0; d < v->rank; d++) {
         uk_put(t, d ? ", " : "");
         if (v->form)

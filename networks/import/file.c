@@ -57,28 +57,35 @@ static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct
 
 /* ---- .npy: a magic number, the length of a header (a Python dictionary), the header, the elements ---- */
 
+/* NumPy lacks bf16: packages that add it, such as ml_dtypes, store it as two bytes of no type. */
 static const struct {
     enum uk_type type;
+    bool is_boolean;
     const char *descr;
-} descriptions[] = {{UK_F32, "<f4"}, {UK_F64, "<f8"}, {UK_F16, "<f2"}, {UK_I64, "<i8"}, {UK_I32, "<i4"},
-                    {UK_I16, "<i2"}, {UK_I8, "|i1"},  {UK_U8, "|u1"},  {UK_U8, "|b1"}};
+} descriptions[] = {{UK_F32, false, "<f4"},  {UK_F64, false, "<f8"}, {UK_F16, false, "<f2"},
+                    {UK_I64, false, "<i8"},  {UK_I32, false, "<i4"}, {UK_I16, false, "<i2"},
+                    {UK_I8, false, "|i1"},   {UK_U8, false, "|u1"},  {UK_U8, true, "|b1"},
+                    {UK_BF16, false, "<V2"}, {UK_BF16, false, "|V2"}};
 
 enum { DESCRIPTIONS = sizeof descriptions / sizeof descriptions[0], PREFIX = 10, LONGEST_HEADER = 4096 };
 
-static bool npy_header(const char *header, struct uk_graph_value *v) {
-    const char *descr = strstr(header, "'descr'"), *order = strstr(header, "'fortran_order'"),
-               *shape = strstr(header, "'shape'");
+/* Copies the text between quotation marks that follows a key; "": there is none. */
+static void text_of(const char *header, const char *key, char *text, size_t room) {
+    const char *at = strstr(header, key), *end = NULL;
+
+    if (at && (at = strchr(at + strlen(key), ':')))
+        at += 1 + strspn(at + 1, " ");
+    if (at && *at == '\'')
+        end = strchr(++at, '\'');
+    snprintf(text, room, "%.*s", end && end - at < (ptrdiff_t)room ? (int)(end - at) : 0, end ? at : "");
+}
+
+static bool npy_shape(const char *header, struct uk_graph_value *v) {
+    const char *shape = strstr(header, "'shape'");
     char *at;
 
-    if (!descr || !order || !shape || !(descr = strchr(descr + 7, '\'')) || !strstr(order, "False") ||
-        !(at = strchr(shape, '(')))
+    if (!shape || !(at = strchr(shape, '(')))
         return false;
-    v->type = UK_TYPES;
-    for (int i = 0; i < DESCRIPTIONS; i++)
-        if (!strncmp(descr + 1, descriptions[i].descr, 3) && descr[4] == '\'') {
-            v->type = descriptions[i].type;
-            v->is_boolean = descr[2] == 'b';
-        }
     for (at++; *at && *at != ')';) {
         if (*at == ' ' || *at == ',') {
             at++;
@@ -89,7 +96,35 @@ static bool npy_header(const char *header, struct uk_graph_value *v) {
             return false;
         at = end;
     }
-    return *at == ')' && v->type != UK_TYPES;
+    return *at == ')';
+}
+
+static enum uk_status npy_header(struct uk_graph *g, const char *path, const char *header,
+                                 struct uk_graph_value *v) {
+    const char *order = strstr(header, "'fortran_order'");
+    char descr[16];
+
+    text_of(header, "'descr'", descr, sizeof descr);
+    v->type = UK_TYPES;
+    for (int i = 0; i < DESCRIPTIONS; i++)
+        if (!strcmp(descr, descriptions[i].descr)) {
+            v->type = descriptions[i].type;
+            v->is_boolean = descriptions[i].is_boolean;
+        }
+    if (v->type == UK_TYPES)
+        return uk_graph_fail(g, UK_REFUSED, NULL,
+                             "%s has the dtype %s%s%s, which is not supported; convert it, for instance by "
+                             "numpy.ndarray.astype",
+                             path, *descr ? "'" : "of a record", descr, *descr ? "'" : "");
+    if (!order || !(order = strchr(order, ':')) ||
+        strncmp(order + 1 + strspn(order + 1, " "), "False", 5) != 0)
+        return uk_graph_fail(g, UK_REFUSED, NULL,
+                             "%s is in Fortran's order; save a row-major array, for instance of "
+                             "numpy.ascontiguousarray",
+                             path);
+    return npy_shape(header, v) ? UK_OK
+                                : uk_graph_fail(g, UK_REFUSED, NULL,
+                                                "%s has no shape, or more than %d dimensions", path, UK_RANK);
 }
 
 static enum uk_status read_npy(struct uk_graph *g, const char *path, const struct uk_mapped *m,
@@ -104,9 +139,9 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s is cut off", path);
     memcpy(header, bytes + PREFIX, length);
     header[length] = 0;
-    if (!npy_header(header, v))
-        return uk_graph_fail(g, UK_REFUSED, NULL,
-                             "%s: unsupported type, order or shape; save a row-major array of numbers", path);
+    const enum uk_status s = npy_header(g, path, header, v);
+    if (s)
+        return s;
     v->has_shape = true;
     if (uk_value_elements(v) < 0)
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s: its shape is too large for 64 bits", path);
@@ -120,6 +155,8 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
     if (!data)
         return uk_graph_no_memory(g);
     memcpy(data, bytes + PREFIX + length, bytes_of_data);
+    for (size_t i = 0; v->is_boolean && i < bytes_of_data; i++)
+        ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
     return UK_OK;
 }
 
@@ -145,7 +182,7 @@ char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t
     const char *descr = NULL;
 
     for (int i = DESCRIPTIONS; i-- && t;)
-        if (descriptions[i].type == t->type)
+        if (descriptions[i].type == t->type && descriptions[i].is_boolean == t->is_boolean)
             descr = descriptions[i].descr;
     if (!descr || !length || (!data && t->bytes) || t->rank < 0 || t->rank > UK_RANK)
         return NULL;

@@ -166,10 +166,11 @@ static enum uk_status input_shape(struct uk_importing *im, struct uk_graph_value
 
 static enum uk_status constant_input(struct uk_importing *im, struct uk_graph_value *v,
                                      const struct uk_network_tensor *t, const void *data) {
-    if (t->type != v->type)
+    if (t->type != v->type || t->is_boolean != v->is_boolean)
         return uk_graph_fail(im->g, UK_REFUSED, NULL,
                              "input '%s' has type %s, but the constant given for it has type %s", v->name,
-                             uk_type_name(v->type), uk_type_name(t->type));
+                             v->is_boolean ? "bool" : uk_type_name(v->type),
+                             t->is_boolean ? "bool" : uk_type_name(t->type));
     const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
     uk_allow_constant(im->g, (int64_t)bytes);
     void *copy = uk_value_constant(im->g, v, v->type, t->rank, t->shape);

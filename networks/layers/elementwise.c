@@ -163,9 +163,11 @@ enum uk_status uk_infer_where(struct uk_graph *g, struct uk_graph_node *n) {
     if (!s && (n->inputs != 3 || !n->input[1] || !n->input[2] || n->input[1]->type != n->input[2]->type ||
                n->input[0]->type != UK_U8))
         s = uk_graph_fail(g, UK_REFUSED, n, "it needs a condition and two inputs of one type");
-    if (!s)
-        n->output[0]->type = n->input[1]->type;
-    return s;
+    if (s)
+        return s;
+    n->output[0]->type = n->input[1]->type;
+    n->output[0]->is_boolean = n->input[1]->is_boolean;
+    return UK_OK;
 }
 
 /* Quotients of integers are truncated. They are computed in f64, which is exact for 32 bits. int64 is

@@ -164,7 +164,10 @@ enum uk_status uk_infer_reduce(struct uk_graph *g, struct uk_graph_node *n) {
     for (int d = 0; d < n->input[0]->rank; d++)
         if (!a.reduced[d] || keep)
             extent[rank++] = a.reduced[d] ? 1 : n->input[0]->extent[d];
-    return uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
+    s = uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
+    if (!s)
+        n->output[0]->is_boolean = n->input[0]->is_boolean;
+    return s;
 }
 
 /* Reductions: how to combine terms, a term, and the result made of their combination @t; NULL: that itself. A

@@ -75,7 +75,8 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
     s->text = l->function->text;
     s->key = l->function->key;
     s->arguments = l->arguments;
-    s->output = (struct uk_network_tensor){.name = v->name, .type = v->type, .rank = v->rank};
+    s->output = (struct uk_network_tensor){
+        .name = v->name, .type = v->type, .rank = v->rank, .is_boolean = v->is_boolean};
     memcpy(s->output.shape, v->extent, sizeof s->output.shape);
     s->output.elements = (size_t)uk_value_elements(v);
     s->output.bytes = s->output.elements * uk_type_bytes(v->type);

@@ -68,7 +68,7 @@ class Network(OfThisProcess):
               name: Optional[bytes]) -> None:
         data = {name: np.asarray(as_array(value, name), order="C") for name, value in constants.items()}
         given = [_tensor(name, shape) for name, shape in shapes.items()]
-        fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes) for name, a in data.items()]
+        fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes, a.dtype == np.bool_) for name, a in data.items()]
         names = (ctypes.c_char_p * max(len(sizes), 1))(*(name.encode() for name in sizes))
         options = library.NetworkOptions(
             shapes=(library.NetworkTensor * max(len(given), 1))(*given), shape_count=len(given), size_names=names,
@@ -188,10 +188,10 @@ class Network(OfThisProcess):
         return f"<ukernels network {self._path}({', '.join(v.name for v in self.inputs)})>"
 
 
-def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, size: int = 0) -> library.NetworkTensor:
+def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, size: int = 0, is_boolean: bool = False) -> library.NetworkTensor:
     if len(shape) > MOST_DIMENSIONS:
         raise ArgumentError(f"the shape of {name} has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are supported")
-    tensor = library.NetworkTensor(name=name.encode(), type=kind, rank=len(shape), elements=elements, bytes=size)
+    tensor = library.NetworkTensor(name=name.encode(), type=kind, rank=len(shape), elements=elements, bytes=size, is_boolean=is_boolean)
     tensor.shape[:len(shape)] = [values.integer(f"an extent of {name}", extent, 0, 2**63 - 1, "0 to 2^63 - 1") for extent in shape]
     return tensor
 
@@ -199,9 +199,9 @@ def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, s
 def _kind(a: np.ndarray, name: str) -> int:
     """Returns the enum uk_type of a constant's elements."""
     for kind, dtype in enumerate(DTYPES):
-        if dtype == a.dtype:
+        if dtype == (np.uint8 if a.dtype == np.bool_ else a.dtype):
             return kind
-    raise ArrayTypeError(f"{name} is {a.dtype}; one of {', '.join(map(str, DTYPES))} is required (use {name}.astype())")
+    raise ArrayTypeError(f"{name} is {a.dtype}; one of bool, {', '.join(map(str, DTYPES))} is required (use {name}.astype())")
 
 
 def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,

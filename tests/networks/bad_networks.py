@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import small_networks
-from onnx_writer import FLOAT, INT64, STRING, external, model, node, npy, number, tensor, text, value, varint
+from onnx_writer import BFLOAT16, BOOL, FLOAT, INT64, STRING, UINT8, external, model, node, npy, number, tensor, text, value, varint
 
 uk = sys.argv[1]
 X, Y = [value("x", [2, 3])], [value("y", [2, 3])]
@@ -120,6 +120,14 @@ NAMED = [
     (["--shape=w=2,3"], "'w', which the file makes a constant"), (["--constant=w=good.npy"], "'w', which the file makes a constant"), (["--shape=v=2,3"], "no input 'v'; "),
     (["--size=batch=2", "--size=seq=2=3", "--shape=mask=2,3", "--input=imagee=x.npy"], "no input 'imagee'; did you mean 'image'; its inputs are image, mask$"),
 ]
+# The same with types.onnx, whose inputs are b, of bool, and u, of u8 [2].
+TYPES = [
+    (["--input=b=u.npy"], 1, r"u\.npy is u8 \[2\], but input 'b' is bool \[2\]"), (["--input=u=b.npy"], 1, r"b\.npy is bool \[2\], but input 'u' is u8 \[2\]"),
+    (["--constant=b=u.npy"], 1, "input 'b' has type bool, but the constant given for it has type u8"), (["--constant=u=b.npy"], 1, "has type u8, but .* bool"),
+    (["--input=b=big.npy"], 1, "big.npy has the dtype '>f4', which is not supported"), (["--input=b=record.npy"], 1, "record.npy has the dtype of a record, which"),
+    (["--input=b=columns.npy"], 1, "columns.npy is in Fortran's order"), (["--input=b=half.npy"], 1, "half.npy is bf16 .*'b' is bool"),
+    (["--input=b=no_shape.npy"], 1, "no_shape.npy has no shape"), (["--input=b=long_dtype.npy"], 1, "long_dtype.npy has the dtype"),
+]
 COMPILES = [
     (["--name=a-b", "--emit=header"], 2, "'a-b' is not a C identifier"), (["--name=__x", "--emit=header"], 2, "__x_run.*reserves"),
     (["--name=" + "a" * 181, "--emit=header"], 2, "at most 180 characters"), (["--name=", "--emit=header"], 2, "--name"),
@@ -163,6 +171,11 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
     weights = [tensor("w", [2, 3], floats), tensor("v", [2, 3], floats)]
     files["named.onnx"] = model([node("Add", ["image", "mask"], ["s"]), node("Add", ["s", "w"], ["t"]), node("Add", ["t", "v"], ["y"])],
                                 [value("image", ["batch", 3]), value("mask", ["", "seq=2"]), value("w", [2, 3])], Y, weights)
+    files |= {"u.npy": npy([2], [1, 0], UINT8), "b.npy": npy([2], [1, 0], BOOL), "half.npy": npy([2], [1, 0], BFLOAT16), "big.npy": npy([2], [1.0, 0.0]).replace(b"<f4", b">f4")}
+    files |= {"record.npy": npy([2], [1.0, 0.0]).replace(b"'<f4',", b"[1234]"), "columns.npy": npy([2], [1, 0], BOOL).replace(b"False", b"True "),
+              "no_shape.npy": npy([2], [1, 0], BOOL).replace(b"'shape'", b"'shade'"), "long_dtype.npy": npy([2], [1.0, 0.0]).replace(b"'<f4'", b"'" + b"f" * 30),
+              "types.onnx": model([node("Cast", ["b"], ["c"], to=UINT8), node("Add", ["c", "u"], ["y"])], [value("b", [2], BOOL), value("u", [2], UINT8)],
+                                  [value("y", [2], UINT8)])}
     for name, data in files.items():
         put(name, data)
     for name, (data, pattern) in NETWORKS.items():
@@ -185,6 +198,7 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
     cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
     cases += [(["compile", "../cache/snapshots/x/model.onnx", "--emit=layers"], 1,
                "model.data' is a link to '/.*/secret.bin', which is not in or below the folder '../cache/snapshots/x' or '/.*/cache/blobs'; put a copy there$")]
+    cases += [(["run", "types.onnx", *words], status, pattern) for words, status, pattern in TYPES]
     cases += [(["run", "named.onnx", *words], 2, pattern) for words, pattern in NAMED]
     cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
     before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}

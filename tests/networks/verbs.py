@@ -18,7 +18,7 @@ import tempfile
 
 import every_operator
 import small_networks
-from onnx_writer import FLOAT, INT32, INT64, elements, external, model, node, npy, tensor, value
+from onnx_writer import BFLOAT16, BOOL, FLOAT, INT32, INT64, UINT8, elements, external, model, node, npy, tensor, value
 
 uk, cc, *targets = sys.argv[1:]
 failures = []
@@ -237,6 +237,43 @@ def check_external():
             fail(f"{path}: {read_npy('y.npy')}")
 
 
+def check_types():
+    """Results of type bool are bool in .npy, whatever moves them, and elements of bf16 two bytes without a type, as ml_dtypes has them."""
+    values, other = [1, 0, 1, 1, 0, 0], [0, 0, 1, 0, 1, 0]
+    write("p.npy", npy([2, 3], values, BOOL))
+    write("q.bin", bytes(7 * v for v in other))  # other bytes than 0 are true
+    ints = lambda name, *numbers: tensor(name, [len(numbers)], numbers, INT64)
+    nodes = [node("And", ["p", "q"], ["and"]), node("Not", ["p"], ["not"]), node("Reshape", ["p", "six"], ["reshape"]), node("Transpose", ["p"], ["transpose"]),
+             node("Concat", ["p", "q"], ["concat"], axis=0), node("Where", ["p", "q", "and"], ["where"]), node("Expand", ["p", "more"], ["expand"]),
+             node("Slice", ["p", "one", "two"], ["slice"]), node("Gather", ["p", "one"], ["gather"]), node("Tile", ["p", "twice"], ["tile"]),
+             node("ReduceMax", ["p", "one"], ["any"]), node("ReduceMin", ["p", "one"], ["all"]), node("Cast", ["p"], ["byte"], to=UINT8), node("Identity", ["p"], ["same"])]
+    rows = lambda *of: [v for row in of for v in row]
+    p, q, both = (values[:3], values[3:]), (other[:3], other[3:]), [a & b for a, b in zip(values, other)]
+    wanted = {"and": ((2, 3), both), "not": ((2, 3), [1 - v for v in values]), "reshape": ((6,), values), "transpose": ((3, 2), rows(*zip(*p))),
+              "concat": ((4, 3), values + other), "where": ((2, 3), [b if a else c for a, b, c in zip(values, other, both)]), "expand": ((2, 2, 3), values * 2),
+              "slice": ((1, 3), p[1]), "gather": ((1, 3), p[1]), "tile": ((4, 3), values * 2), "any": ((2, 1), [max(row) for row in p]),
+              "all": ((2, 1), [min(row) for row in p]), "byte": ((2, 3), values), "same": ((2, 3), values)}
+    kind = lambda name: UINT8 if name == "byte" else BOOL
+    initializers = [ints("six", 6), ints("more", 2, 1, 1), ints("twice", 2, 1), ints("one", 1), ints("two", 2)]
+    write("booleans.onnx", model(nodes, [value("p", [2, 3], BOOL), value("q", [2, 3], BOOL)], [value(name, wanted[name][0], kind(name)) for name in wanted],
+                                 initializers, opset=20))
+    said = run("run", "booleans.onnx", "--input=p.npy", "--input=q.bin", *(f"--output={name}.npy" for name in wanted), "--layers=booleans")
+    expect(r"^input p bool \[2, 3\]: p.npy$(?s:.*)^output and bool \[2, 3\]: 0 0 1 0 0 0, sum 1$", said, "uk run booleans.onnx")
+    for name, (shape, elements_of) in wanted.items():
+        if read_npy(name + ".npy") != ("|u1" if name == "byte" else "|b1", shape, bytes(elements_of)):
+            fail(f"{name} of booleans.onnx: {read_npy(name + '.npy')}, not {shape}, {elements_of}")
+    for name in os.listdir("booleans"):
+        if read_npy("booleans/" + name)[0] != ("|u1" if "cast" in name else "|b1"):
+            fail(f"booleans/{name}: {read_npy('booleans/' + name)}")
+    write("halves.onnx", model([node("Cast", ["x"], ["f"], to=FLOAT), node("Add", ["f", "f"], ["s"]), node("Cast", ["s"], ["y"], to=BFLOAT16)],
+                               [value("x", [3], BFLOAT16)], [value("y", [3], BFLOAT16)]))
+    for name, data in (("h.npy", npy([3], [0x3F80, 0xC020, 0x0001], BFLOAT16)), ("n.npy", npy([3], [0x3F80, 0xC020, 0x0001], BFLOAT16).replace(b"<V2", b"|V2"))):
+        write(name, data)
+        run("run", "halves.onnx", "--input=" + name, "--output=y.npy")
+        if read_npy("y.npy") != ("<V2", (3,), elements(BFLOAT16, [0x4000, 0xC0A0, 0x0002])):
+            fail(f"halves.onnx: {read_npy('y.npy')}")
+
+
 def check_places():
     """Values are placed in the minimum of memory."""
     write("chain.onnx", small_networks.chain())
@@ -354,6 +391,7 @@ with tempfile.TemporaryDirectory() as work:
     check_names()
     check_files()
     check_external()
+    check_types()
     check_places()
     check_borders()
     check_subnormal()

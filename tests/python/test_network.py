@@ -68,6 +68,16 @@ def test_several_outputs(tmp_path):
     assert less.dtype == np.bool_ and np.array_equal(less, x < y) and np.array_equal(total, x + y)
 
 
+def test_booleans_as_constants(tmp_path):
+    path = tmp_path / "and.onnx"
+    path.write_bytes(model([node("And", ["p", "q"], ["y"])], [value("p", [2, 2], BOOL), value("q", [2, 2], BOOL)], [value("y", [2, 2], BOOL)]))
+    p, q = np.array([[True, True], [False, False]]), np.array([[True, False], [True, False]])
+    y = uk.network(path, constants={"q": q})(p)
+    assert y.dtype == np.bool_ and np.array_equal(y, p & q)
+    with pytest.raises(uk.ProgramError, match="input 'q' has type bool, but the constant given for it has type u8"):
+        uk.network(path, constants={"q": q.astype(np.uint8)})
+
+
 def test_constants(tmp_path):
     path = tmp_path / "reshape.onnx"
     path.write_bytes(model([node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])], [value("x", [2, 6]), value("shape", [2], INT64)],

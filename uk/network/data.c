@@ -148,9 +148,11 @@ static int raw_input(const struct uk_network_tensor *t, const char *path, void *
     if (length != t->bytes)
         status = uk_complain(UK_EXIT_WRONG,
                              "%s has %zu bytes, but input '%s', %s %s, has %zu; give a file of that size",
-                             path, length, t->name, uk_type_name(t->type), uk_net_shape(t), t->bytes);
+                             path, length, t->name, uk_net_type(t), uk_net_shape(t), t->bytes);
     else
         memcpy(to, bytes, length);
+    for (size_t i = 0; t->is_boolean && !status && i < length; i++)
+        ((char *)to)[i] = bytes[i] != 0;
     free(bytes);
     return status;
 }
@@ -161,7 +163,7 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
 
     if (uk_network_read_tensor(j->network, path, &found, &data))
         return uk_net_failed(j);
-    bool same = found.type == t->type && found.rank == t->rank;
+    bool same = found.type == t->type && found.is_boolean == t->is_boolean && found.rank == t->rank;
     for (int i = 0; i < t->rank && same; i++)
         same = found.shape[i] == t->shape[i];
     if (same)
@@ -170,8 +172,8 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
     return same ? UK_EXIT_OK
                 : uk_complain(UK_EXIT_WRONG,
                               "%s is %s %s, but input '%s' is %s %s; give an array of that type and shape",
-                              path, uk_type_name(found.type), uk_net_shape(&found), t->name,
-                              uk_type_name(t->type), uk_net_shape(t));
+                              path, uk_net_type(&found), uk_net_shape(&found), t->name, uk_net_type(t),
+                              uk_net_shape(t));
 }
 
 int uk_net_take_inputs(struct uk_net_job *j) {
@@ -203,7 +205,7 @@ void uk_net_print_inputs(const struct uk_net_job *j) {
     const struct uk_network_tensor *t;
 
     for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
-        printf("input %s %s %s: %s\n", t->name, uk_type_name(t->type), uk_net_shape(t), j->sources[i]);
+        printf("input %s %s %s: %s\n", t->name, uk_net_type(t), uk_net_shape(t), j->sources[i]);
 }
 
 void uk_net_fill(const struct uk_net_job *j) {
@@ -248,7 +250,7 @@ static void print(const struct uk_network_tensor *t, const void *data) {
     enum { SHOWN = 6 };
     double sum = 0;
 
-    printf("output %s %s %s:", t->name, uk_type_name(t->type), uk_net_shape(t));
+    printf("output %s %s %s:", t->name, uk_net_type(t), uk_net_shape(t));
     for (size_t i = 0; i < t->elements; i++) {
         const double v = uk_net_element(t->type, data, i);
         sum += v;

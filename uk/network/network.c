@@ -50,6 +50,10 @@ double uk_net_multiply_adds(const struct uk_net_job *j) {
     return all;
 }
 
+const char *uk_net_type(const struct uk_network_tensor *t) {
+    return t->is_boolean ? "bool" : uk_type_name(t->type);
+}
+
 const char *uk_net_shape(const struct uk_network_tensor *t) {
     static char text[4][UK_NETWORK_DIMENSIONS * 22 + 4];
     static int turn;

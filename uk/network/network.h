@@ -43,6 +43,8 @@ int uk_net_layers(const struct uk_net_job *j);
 /* Like uk_progress_begin(), showing which layer is being compiled. */
 void uk_net_progress_begin(struct uk_net_job *j);
 double uk_net_multiply_adds(const struct uk_net_job *j);
+/* The type's name: "bool" or as in the language. */
+const char *uk_net_type(const struct uk_network_tensor *t);
 /* Formats a shape as "[1, 3, 224, 224]", in one of a few static buffers that later calls reuse. */
 const char *uk_net_shape(const struct uk_network_tensor *t);
 

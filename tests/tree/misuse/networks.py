@@ -16,7 +16,7 @@ from onnx_writer import model, node, npy, value  # pylint: disable=wrong-import-
 
 MODEL = model([node("Exp", ["x"], ["y"]), node("Relu", ["y"], ["z"])], [value("x", ["N", 4])], [value("z", ["N", 4])], properties={"key": "value"})
 WRONG = model([node("Relu", ["none"], ["y"])])
-UK_F32, UK_BF16, UK_EMIT_OBJECT = 1, 3, 6
+UK_F32, UK_EMIT_OBJECT = 1, 6
 AGAIN = "a network has been read already; create another one"
 
 
@@ -135,7 +135,7 @@ class World:
             return [("unknown target", self.keep(Options(target=b"none")), "none"), ("-1 threads", self.keep(Options(threads=-1)), "-1")]
         if kind == "const struct uk_network_tensor *":
             return [None, *((f"{name} {number}", self.tensor(**{name: number}), "") for name, number in
-                            (("rank", 9), ("rank", -1), ("type", UK_BF16), ("type", -1), ("type", INT_MAX)))]
+                            (("rank", 9), ("rank", -1), ("type", -1), ("type", INT_MAX)))]
         if kind in ("const void *const *", "void *const *"):
             return [None, ("NULLs", self.keep((ctypes.c_void_p * 2)()), "null pointer")]
         if kind == "int":
