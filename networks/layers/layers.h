@@ -283,6 +283,15 @@ UK_EXPAND(skip_normalization); /* contrib.c */
 UK_EXPAND(bias_gelu);
 UK_EXPAND(fused_conv);
 UK_EXPAND(fused_matmul);
+UK_EXPAND(onnx_attention); /* attention.c */
+UK_INFER(score_matmul);
+UK_WRITE(score_matmul);
+UK_INFER(value_matmul);
+UK_WRITE(value_matmul);
+UK_INFER(mask);
+UK_EXPRESS(mask);
+UK_INFER(masked_softmax);
+UK_WRITE(masked_softmax);
 UK_EXPAND(rotary); /* rotary.c */
 UK_INFER(rotate);
 UK_WRITE(rotate);

@@ -199,9 +199,11 @@ def attention():
     """Operators of attention."""
     microsoft = {"domain": "com.microsoft"}
     nodes = [
-        node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["a"], num_heads=3), node("RotaryEmbedding", ["a", "places", "cos", "sin"], ["y"], **microsoft, interleaved=1),
+        node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["a"], num_heads=3), node("RotaryEmbedding", ["a", "places", "cos", "sin"], ["b"], **microsoft, interleaved=1),
+        node("Attention", ["b", "x", "b", "mask", "past", "past"], ["y", "pk", "pv"], q_num_heads=6, kv_num_heads=6, is_causal=1, softcap=2.0),
     ]
-    tensors = [values(28, "cos", [7, 4]), values(29, "sin", [7, 4]), tensor("places", [1, 5], [2, 3, 4, 5, 6], INT64)]
+    tensors = [values(28, "cos", [7, 4]), values(29, "sin", [7, 4]), tensor("places", [1, 5], [2, 3, 4, 5, 6], INT64), values(30, "past", [1, 6, 3, 4]),
+               tensor("mask", [5, 8], [int(i % 5 > 0) for i in range(40)], BOOL)]
     return model(nodes, [value("x", [1, 5, 24])], [value("y", [1, 5, 24])], tensors, opset=24, domains=["com.microsoft"])
 
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention as nodes, for the operators of ONNX and of com.microsoft. */
+#ifndef UK_ATTENTION_H
+#define UK_ATTENTION_H
+
+#include "layers/layers.h"
+
+struct uk_attention {
+    /* [batch, heads, rows, size], [batch, kv_heads, keys, size], [batch, kv_heads, keys, value_size] */
+    struct uk_graph_value *q, *k, *v;
+    enum uk_type type;
+    int64_t batch, heads, kv_heads, rows, keys, size, value_size;
+    double scale, softcap; /* softcap 0: none */
+    /* Broadcast to [batch, heads, rows, keys], or NULL: a mask, whose zeros are masked; an addend; the keys
+     * that count, per batch, [batch, 1, 1, 1]. */
+    struct uk_graph_value *mask, *addend, *lengths;
+    double fill; /* what is added to masked elements; -inf: rows without any key give 0 */
+    bool is_causal;
+    int64_t offset;         /* keys before the first row; with lengths, their number minus `rows` */
+    int64_t left, right;    /* keys that a row sees before and after its own; -1: all */
+    enum uk_type precision; /* of the softmax */
+    bool is_flat; /* the result is [batch, rows, heads * value_size], else [batch, heads, rows, value_size] */
+    struct uk_graph_value *y, *scores; /* scores: NULL, or those after the product, softcap, mask, softmax */
+    int64_t group;                     /* heads that are rows of one; set here */
+    int stage;                         /* 0 to 3 */
+};
+
+/* Returns the value as [batch, heads, rows, size], from [batch, rows, heads * size]. */
+struct uk_graph_value *uk_expand_heads(struct uk_expansion *e, struct uk_graph_value *v, int64_t batch,
+                                       int64_t rows, int64_t heads, int64_t size);
+/* Returns past and new keys or values, as `to` unless that is NULL. past: NULL or [batch, heads, rows, size].
+ */
+struct uk_graph_value *uk_expand_present(struct uk_expansion *e, struct uk_graph_value *to,
+                                         struct uk_graph_value *past, struct uk_graph_value *v);
+/* Adds the nodes from q, k, v to y and scores; changes *a. */
+void uk_expand_attention(struct uk_expansion *e, struct uk_attention *a);
+
+#endif
