@@ -304,6 +304,8 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
         s = uk_import_nodes(&im, model->graph->node, model->graph->n_node, &end);
     if (!s)
         s = outputs(&im, model->graph);
+    if (!s)
+        s = uk_import_widen(g, model->graph);
     uk_names_free(&scope.names);
     uk_names_free(&im.inputs);
     uk_names_free(&im.sizes);

@@ -67,6 +67,11 @@ enum uk_status uk_import_check_options(struct uk_graph *g, const struct uk_netwo
  * g->unstated says which, and these inputs have no shape. */
 enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto *graph);
 
+/* ---- widen.c ---- */
+
+/* Makes the network compute in f32 what the file computes in f16 and bf16. */
+enum uk_status uk_import_widen(struct uk_graph *g, const Onnx__GraphProto *graph);
+
 /* ---- functions.c ---- */
 
 /* Returns the function of the model that the node calls, or NULL. */

@@ -63,25 +63,33 @@ static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
     return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, sign, v, ""), g->i16, "");
 }
 
-/* False, with a failure, if the target has no instruction: LLVM would call a function that neither libc nor
- * libm has. */
-static bool has_half(struct uk_codegen *g) {
-    const struct uk_target *t = g->target;
+/* An f32 whose exponent and fraction are those of the f16 is 2^-112 of its value. */
+static LLVMValueRef float_of_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
+    const uint32_t infinity = 0x7c00u << 13, exponent = 0x7f800000;
+    LLVMValueRef bits = LLVMBuildZExt(g->b, v, g->i32, "");
+    LLVMValueRef sign = LLVMBuildAnd(g->b, LLVMBuildShl(g->b, bits, LLVMConstInt(g->i32, 16, false), ""),
+                                     LLVMConstInt(g->i32, 0x80000000, false), "");
+    LLVMValueRef size = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, LLVMConstInt(g->i32, 0x7fff, false), ""),
+                                     LLVMConstInt(g->i32, 13, false), "");
+    LLVMValueRef finite =
+        LLVMBuildFMul(g->b, LLVMBuildBitCast(g->b, size, g->f32, ""), LLVMConstReal(g->f32, 0x1p112), "");
 
-    if (uk_target_has(t, t->arch->half))
-        return true;
-    char *what = uk_format(&g->arena, "f16 needs a target with %s, which this one lacks", t->arch->half);
-    uk_cg_fail(g, what ? UK_UNSUPPORTED : UK_OUT_OF_MEMORY, what, t->name);
-    return false;
+    v = where(g, LLVMIntUGE, size, infinity,
+              LLVMBuildOr(g->b, size, LLVMConstInt(g->i32, exponent, false), ""),
+              LLVMBuildBitCast(g->b, finite, g->i32, ""));
+    return LLVMBuildBitCast(g->b, LLVMBuildOr(g->b, sign, v, ""), g->f32, "");
+}
+
+/* Without an instruction LLVM would call a function that neither libc nor libm has. */
+static bool has_half(const struct uk_codegen *g) {
+    return uk_target_has(g->target, g->target->arch->half);
 }
 
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
-    if (type == UK_F16 && g->device) /* the host may lack the instruction */
+    if (type == UK_F16 && (g->device || !has_half(g))) /* a device's host may lack the instruction, too */
         return float_to_f16_bits(g, v);
-    if (type == UK_F16 && !has_half(g))
-        return LLVMGetPoison(g->i16);
     if (type == UK_F16)
         return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
                                 "");
@@ -101,7 +109,7 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
         return LLVMBuildBitCast(g->b, v, g->f32, "");
     }
     if (type == UK_F16 && !has_half(g))
-        return LLVMGetPoison(g->f32); /* poison of the callers' type: LLVM crashes on that of another type */
+        return float_of_f16_bits(g, v);
     if (type == UK_F16)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
                               "");

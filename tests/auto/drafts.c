@@ -156,11 +156,9 @@ struct way {
     bool constants, native;
 };
 
-/* True if the program is only for other targets: C imports may be for one architecture, as #include shows,
- * and f16 needs instructions that some targets lack. */
+/* True if the program is only for other targets: C imports may be for one architecture, as #include shows. */
 static bool is_for_others(const struct uk_context *c) {
-    return strstr(uk_context_message(c), "only meant to be used on x86") ||
-           strstr(uk_context_message(c), "f16 needs a target with");
+    return strstr(uk_context_message(c), "only meant to be used on x86");
 }
 
 /* Generates code, which LLVM must not refuse: for GPUs always, and completely for one target per program. */

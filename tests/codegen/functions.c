@@ -365,38 +365,84 @@ static void rows_are_compared(void **state) {
     }
 }
 
-/* Targets without instructions for f16 refuse each function of it. */
-static void half_is_refused(void **state) {
-    static const struct {
-        const char *name;
-        int arguments;
-    } rows[] = {
-#define UK_FUNCTION1(id, name, ...) {name, 1},
-#define UK_FUNCTION2(id, name, ...) {name, 2},
-#include "language/functions.def"
-    };
-    static const char *const without_half[] = {"riscv64", "x86_64-generic"};
+/* ---- f16 ---- */
+
+static struct uk_module *conversion(const char *from, const char *to) {
+    const struct uk_options o = {.target = targets[0]}; /* it has no instructions for f16 */
+    struct uk_module *module = NULL;
+    struct uk_program *p;
+    char text[128];
+
+    snprintf(text, sizeof text, "tensor X %s [N]\ntensor Y %s [N]\nY[i] = %s(X[i])\n", from, to, to);
+    assert_int_equal(uk_program_parse(context, "half.uk", text, strlen(text), &p), UK_OK);
+    assert_int_equal(uk_compile(p, &o, &module), UK_OK);
+    uk_program_destroy(p);
+    return module;
+}
+
+/* Every f16 becomes its value: 1 sign, 5 exponent and 10 fraction bits. */
+static void all_halves_widen(void **state) {
+    struct uk_module *module = conversion("f16", "f32");
+    uint16_t *x = malloc(BLOCK * sizeof *x);
+    float *y = malloc(BLOCK * sizeof *y);
+    const int64_t n = BLOCK;
 
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
-        const struct uk_options options = {.target = without_half[i % 2]};
-        struct uk_program *p;
-        char text[128], *object;
-        size_t length;
-
-        snprintf(text, sizeof text, "tensor X f16 [N]\ntensor Y f16 [N]\nY[i] = %s(X[i]%s)\n",
-                 rows[i / 2].name, rows[i / 2].arguments == 2 ? ", 3" : "");
-        assert_int_equal(uk_program_parse(context, "half.uk", text, strlen(text), &p), UK_OK);
-        assert_int_equal(uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length), UK_UNSUPPORTED);
-        assert_non_null(strstr(uk_context_message(context), "f16 needs a target with"));
-        uk_program_destroy(p);
+    assert_true(x && y);
+    for (int i = 0; i < BLOCK; i++)
+        x[i] = (uint16_t)i;
+    assert_int_equal(uk_module_call(module, &n, NULL, (void *[]){x, y}), UK_OK);
+    for (int i = 0; i < BLOCK; i++) {
+        const int exponent = i >> 10 & 31, fraction = i & 1023;
+        const double size = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+        if (exponent == 31 && fraction)
+            assert_true(isnan(y[i]));
+        else
+            assert_true(fabs(y[i]) == (exponent == 31 ? HUGE_VAL : size));
+        assert_int_equal(!!signbit(y[i]), i >> 15);
     }
+    uk_module_destroy(module);
+    free(x);
+    free(y);
+}
+
+/* The values of all f16, and those halfway between two and next to that, become the nearest f16; of two
+ * equally near ones the even one. */
+static void all_halves_narrow(void **state) {
+    enum { FINITE = 0x7c00 };
+    struct uk_module *widen = conversion("f16", "f32"), *narrow = conversion("f32", "f16");
+    float value[2], x[6];
+    uint16_t y[6], pair[2];
+    const int64_t two = 2, six = 6;
+
+    (void)state;
+    for (int i = 0; i < FINITE; i++) {
+        pair[0] = (uint16_t)i;
+        pair[1] = (uint16_t)(i + 1);
+        assert_int_equal(uk_module_call(widen, &two, NULL, (void *[]){pair, value}), UK_OK);
+        const float next = i + 1 == FINITE ? 65536 : value[1], half = value[0] + (next - value[0]) / 2;
+        const uint16_t even = (uint16_t)(i & 1 ? i + 1 : i);
+        const uint16_t right[] = {pair[0], even, pair[0], pair[1], (uint16_t)(even | 0x8000), pair[0]};
+        x[0] = value[0];
+        x[1] = half;
+        x[2] = nextafterf(half, 0);
+        x[3] = nextafterf(half, HUGE_VALF);
+        x[4] = -half;
+        x[5] = nextafterf(value[0], HUGE_VALF);
+        assert_int_equal(uk_module_call(narrow, &six, NULL, (void *[]){x, y}), UK_OK);
+        assert_memory_equal(y, right, sizeof right);
+    }
+    uk_module_destroy(widen);
+    uk_module_destroy(narrow);
 }
 
 int main(int count, char **words) {
     const struct CMUnitTest sampled[] = {cmocka_unit_test(rows_are_compared),
-                                         cmocka_unit_test(half_is_refused), cmocka_unit_test(singles),
-                                         cmocka_unit_test(doubles), cmocka_unit_test(powers)},
+                                         cmocka_unit_test(all_halves_widen),
+                                         cmocka_unit_test(all_halves_narrow),
+                                         cmocka_unit_test(singles),
+                                         cmocka_unit_test(doubles),
+                                         cmocka_unit_test(powers)},
                             single[] = {cmocka_unit_test(all_singles)}, more[] = {cmocka_unit_test(powers)};
 
     chosen = count > 1 ? words[1] : "";

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs cases of ONNX's own conformance suite with tests/networks/conform, or writes them to a folder for it.
+"""Runs cases of ONNX's own conformance suite: the node, converted and operator cases of the package onnx.
 
-    conformance.py CONFORM [--only=PATTERN] [--every=N] [--folder=DIR]
+    conformance.py CONFORM UK [--only=PATTERN] [--every=N] [--folder=DIR]
 
-Cases are the converted and operator models of the package onnx, and its node cases for the operators and
-types that networks supports. Inputs of node cases that determine a shape are given as constants. Prints a
-table: for each operator, the numbers of cases that passed, were refused and failed. None may fail, and only
-the cases listed here may be refused, for the reason given; in a run of all cases each of these must be
-refused.
+Each case goes through tests/networks/conform, every 8th also through `uk run` with .npy files. --every=N takes
+every N-th case only. Prints a table: for each operator, the numbers of cases that passed, were refused and
+failed. Fails if a case failed, if one was refused for a reason that is not in REFUSED, or, when all are
+run, if fewer than PASSED node cases passed.
 """
 
+import collections
+import concurrent.futures
 import fnmatch
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,144 +26,160 @@ import onnx
 from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-OPERATORS = set("""Conv ConvTranspose Gemm MatMul BatchNormalization InstanceNormalization LRN LayerNormalization Add Sub Mul Div Pow Sum Min
-Max Mean Neg Abs Relu LeakyRelu PRelu Elu Selu Softplus Clip Sigmoid HardSigmoid HardSwish Tanh Erf Gelu Exp Log Sqrt Floor Ceil Equal Less
-Greater Not And Or Where MaxPool AveragePool GlobalAveragePool GlobalMaxPool ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1
-ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare Softmax LogSoftmax ArgMax Concat Split Slice Pad Transpose Reshape Flatten Squeeze
-Unsqueeze Expand Tile Gather Resize Upsample DepthToSpace Cast Dropout Identity Constant ConstantOfShape Shape Size Range
-QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul Reciprocal Round Sign Softsign ThresholdedRelu Celu Mish Xor
-LessOrEqual GreaterOrEqual IsNaN SpaceToDepth""".split())
-TYPES = {TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.INT8, TensorProto.BOOL}
-# Inputs, by operator, that are shapes, axes, starts, numbers of pads or repeats, or parameters of quantized operators:
-# their values must be constants.
-DECIDING = {"Reshape": (1,), "Squeeze": (1,), "Unsqueeze": (1,), "Expand": (1,), "Tile": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3),
-            "QLinearConv": (1, 2, 3, 4, 5, 6, 7, 8), "QLinearMatMul": (1, 2, 4, 5, 6, 7), "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
-            **{f"Reduce{r}": (1,) for r in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()}}
-
-
-# Cases that may be refused, by a part of the message.
-REFUSED = {
-    "training mode": """batchnorm_example_training_mode batchnorm_epsilon_training_mode training_dropout_default training_dropout_default_mask
-        training_dropout training_dropout_mask training_dropout_zero_ratio training_dropout_zero_ratio_mask""",
-    "mode=cubic": """resize_upsample_scales_cubic resize_upsample_scales_cubic_align_corners resize_downsample_scales_cubic
-        resize_downsample_scales_cubic_align_corners resize_upsample_sizes_cubic resize_downsample_sizes_cubic
-        resize_upsample_scales_cubic_A_n0p5_exclude_outside resize_downsample_scales_cubic_A_n0p5_exclude_outside
-        resize_upsample_scales_cubic_asymmetric resize_downsample_scales_cubic_antialias resize_downsample_sizes_cubic_antialias""",
-    "mode=linear with antialias": "resize_downsample_scales_linear_antialias resize_downsample_sizes_linear_antialias",
-    "blocks of scales": "dequantizelinear_blocked quantizelinear_blocked_asymmetric",
-    "its output 'z' is not supported": "maxpool_with_argmax_2d_precomputed_pads maxpool_with_argmax_2d_precomputed_strides",
-}
-
-
-def deciding(model):
-    """Numbers of the graph's inputs that determine shapes or other parameters of a node."""
-    graph = model.graph
-    names = [i.name for i in graph.input if i.name not in {w.name for w in graph.initializer}]
-    found = set()
-    for node in reversed(graph.node):
-        computed = found.intersection(node.output) and node.op_type != "Shape"
-        found.update(v for i, v in enumerate(node.input) if computed or i in DECIDING.get(node.op_type, ()))
-    return sorted(names.index(v) for v in found.intersection(names)), names
-
-
-def wanted(model):
-    kinds = {v.type.tensor_type.elem_type for v in [*model.graph.input, *model.graph.output] if v.type.HasField("tensor_type")}
-    return all(n.op_type in OPERATORS and n.domain in ("", "ai.onnx") for n in model.graph.node) and kinds <= TYPES and all(
-        v.type.HasField("tensor_type") for v in [*model.graph.input, *model.graph.output])
+PASSED = 600  # node cases of onnx 1.23.2
+UK_RUN = 8  # every so many cases also run by `uk run`
+# Why a case may be refused: patterns of messages.
+REFUSED = [
+    r"is not a tensor",  # sequences, optionals, maps
+]
 
 
 def tensor(value):
     return value if isinstance(value, TensorProto) else numpy_helper.from_array(numpy.asarray(value))
 
 
-class Cases:
-    """Files in a folder, with a line for each case; `operators` lists the operators of each model."""
+def is_tensor(value):
+    return value is not None and not isinstance(value, (list, dict))
 
-    def __init__(self, folder):
-        self.folder, self.lines, self.operators = folder, [], {}
 
-    def add(self, name, model, inputs, outputs, rtol, atol):
-        place = self.folder / name
-        place.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, str(place / "model.onnx"))
+class Case:
+    """The files of a case in a folder of its own."""
+
+    def __init__(self, folder, name, model, inputs, outputs, rtol, atol):
+        self.name, self.rtol, self.atol, self.place = name, rtol, atol, folder / name
+        self.operators = {n.op_type for n in model.graph.node}
+        initialized = {w.name for w in model.graph.initializer}
+        self.names = [i.name for i in model.graph.input if i.name not in initialized]
+        self.place.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, str(self.place / "model.onnx"))
         for kind, values in (("input", inputs), ("output", outputs)):
             for i, v in enumerate(values):
-                (place / f"{kind}_{i}.pb").write_bytes(tensor(v).SerializeToString())
-        constants, names = deciding(model)
-        (place / "inputs.txt").write_text("\n".join(names) + "\n")
-        self.operators[name] = {n.op_type for n in model.graph.node}
-        self.lines.append(f"{name} {rtol} {atol} {place} {','.join(map(str, constants)) or '-'}\n")
+                if is_tensor(v):
+                    (self.place / f"{kind}_{i}.pb").write_bytes(tensor(v).SerializeToString())
+        (self.place / "inputs.txt").write_text("".join(n + "\n" for n in self.names))
+        self.inputs = [v for v in inputs]
+        self.outputs = [v for v in outputs]
 
-    def add_nodes(self, only, every):
-        cases = [c for c in collect_testcases(None) if fnmatch.fnmatch(c.name, only) and wanted(c.model)]
-        for case in cases[::every]:
-            for i, (inputs, outputs) in enumerate(case.data_sets):
-                if not any(isinstance(v, (list, dict)) or v is None for v in [*inputs, *outputs]):
-                    self.add(f"{case.name}_{i}" if i else case.name, case.model, inputs, outputs, case.rtol, case.atol)
 
-    def add_models(self, only, every):
-        data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
-        number = lambda path: int(path.stem.split("_")[1])
-        for kind in ("pytorch-converted", "pytorch-operator"):
-            for place in sorted((data / kind).iterdir())[::every]:
-                if not fnmatch.fnmatch(place.name, only):
-                    continue
+def node_cases(folder, only, every):
+    for case in [c for c in collect_testcases(None) if fnmatch.fnmatch(c.name, only)][::every]:
+        for i, (inputs, outputs) in enumerate(case.data_sets):
+            yield Case(folder, f"{case.name}_{i}" if i else case.name, case.model, inputs, outputs, case.rtol, case.atol)
+
+
+def model_cases(folder, only, every):
+    data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
+    number = lambda path: int(path.stem.split("_")[1])
+    for kind in ("pytorch-converted", "pytorch-operator"):
+        for place in sorted((data / kind).iterdir())[::every]:
+            if fnmatch.fnmatch(place.name, only):
                 values = [[onnx.load_tensor(str(p)) for p in sorted(place.glob(f"test_data_set_0/{what}_*.pb"), key=number)]
                           for what in ("input", "output")]
-                self.add(place.name, onnx.load(str(place / "model.onnx")), *values, 1e-3, 1e-7)
+                yield Case(folder, place.name, onnx.load(str(place / "model.onnx")), *values, 1e-3, 1e-7)
 
-    def run(self, conform):
-        """Returns name, "passed", "refused" or "failed", and reason, for each case."""
-        (self.folder / "list.txt").write_text("".join(self.lines))
-        ran = subprocess.run([conform, self.folder / "list.txt"], stdout=subprocess.PIPE, text=True)
-        found = {}
-        for line in ran.stdout.splitlines():
-            what, _, rest = line.partition(" ")
-            name, _, reason = rest.partition(": ")
-            found[name] = (what, reason)
-        for name in self.operators:
-            found.setdefault(name, ("failed", f"conform ended with status {ran.returncode} before"))
-        return found
+
+def conform(command, cases, list_file):
+    """Returns "passed", "refused" or "failed", and the reason, by the case's name."""
+    list_file.write_text("".join(f"{c.name} {c.rtol} {c.atol} {c.place}\n" for c in cases))
+    ran = subprocess.run([command, list_file], stdout=subprocess.PIPE, text=True)
+    found = {}
+    for line in ran.stdout.splitlines():
+        what, _, rest = line.partition(" ")
+        name, _, reason = rest.partition(": ")
+        found[name] = what, reason
+    for c in cases:
+        found.setdefault(c.name, ("failed", f"conform ended with status {ran.returncode} before"))
+    return found
+
+
+def array(value):
+    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else numpy.asarray(value)
+
+
+def difference(case, i, got):
+    """Returns how output i differs from what is expected, or ""."""
+    want = array(case.outputs[i])
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"output {i} is {got.dtype} {got.shape}, not {want.dtype} {want.shape}"
+    if want.dtype == numpy.float16:  # as conform.c: rounded once
+        equal = numpy.isclose(got, want, max(case.rtol, 2**-9), case.atol, equal_nan=True)
+    elif want.dtype.kind == "f":
+        equal = numpy.isclose(got, want, case.rtol, case.atol, equal_nan=True)
+    else:
+        equal = got == want
+    return "" if numpy.all(equal) else f"output {i}: {numpy.count_nonzero(~equal)} elements differ"
+
+
+def uk_run(uk, case):
+    """The same by the command: its inputs and outputs are .npy files."""
+    constants = []
+    files = [case.place / f"output_{i}.npy" for i in range(len(case.outputs))]
+    for name, v in zip(case.names, case.inputs):
+        numpy.save(case.place / f"{len(constants)}.npy", array(v))
+        constants.append([name, case.place / f"{len(constants)}.npy", "input"])
+    while True:
+        ran = subprocess.run([uk, "run", case.place / "model.onnx", *[f"--{kind}={name}={file}" for name, file, kind in constants],
+                              *[f"--output={f}" for f in files]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wanted = [c for c in constants if c[0] in re.findall(r"--constant ([^=]+)=", ran.stderr) and c[2] == "input"]
+        if not wanted:
+            break
+        for c in wanted:
+            c[2] = "constant"
+    if ran.returncode:
+        return "failed", ran.stderr.strip()
+    wrong = [w for i, f in enumerate(files) if (w := difference(case, i, numpy.load(f)))]
+    return ("failed", wrong[0]) if wrong else ("passed", "")
+
+
+def takes_npy(case):
+    """True if NumPy has the types of all tensors."""
+    return all(is_tensor(v) and array(v).dtype.kind in "biuf" and array(v).dtype.isbuiltin == 1 for v in [*case.inputs, *case.outputs])
 
 
 def print_table(cases, found):
-    kinds = ("passed", "refused", "failed")
-    table = {o: dict.fromkeys(kinds, 0) for o in sorted(set().union(*cases.operators.values()))}
-    for name, (what, _) in found.items():
-        for operator in cases.operators[name]:
-            table[operator][what] += 1
-    print(f"{'operator':24}" + "".join(f"{k:>9}" for k in kinds))
-    for operator, row in table.items():
-        print(f"{operator:24}" + "".join(f"{row[k]:9}" for k in kinds))
-    print(f"{'cases':24}" + "".join(f"{sum(w == k for w, _ in found.values()):9}" for k in kinds))
+    kinds = "passed", "refused", "failed"
+    table = collections.defaultdict(collections.Counter)
+    for case in cases:
+        for operator in case.operators:
+            table[operator][found[case.name][0]] += 1
+    table["cases"] = collections.Counter(what for what, _ in found.values())
+    print(f"{'operator':28}" + "".join(f"{k:>9}" for k in kinds))
+    for operator in sorted(table, key=lambda o: (o == "cases", o)):
+        print(f"{operator:28}" + "".join(f"{table[operator][k]:9}" for k in kinds))
 
 
-def unexpected(found, is_all):
+def unexpected(found):
     """Returns what is wrong, one line each."""
-    wrong = [f"failed: {name}: {reason}" for name, (what, reason) in found.items() if what == "failed"]
-    listed = {f"test_{name}": said for said, names in REFUSED.items() for name in names.split()}
-    for name, (what, reason) in found.items():
-        if what == "refused" and (name not in listed or listed[name] not in reason):
-            wrong.append(f"refused, and not listed: {name}: {reason}")
-        elif what == "passed" and name in listed:
-            wrong.append(f"listed as refused, and passed: {name}")
-    return wrong + [f"listed as refused, and no case: {name}" for name in listed if is_all and name not in found]
+    return [f"{what}: {name}: {reason}" for name, (what, reason) in found.items()
+            if what == "failed" or (what == "refused" and not any(re.search(r, reason) for r in REFUSED))]
 
 
 def main():
-    options = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[2:])
-    if len(sys.argv) < 2 or not options.keys() <= {"only", "every", "folder"}:
+    command, uk = sys.argv[1:3]
+    options = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[3:])
+    if not options.keys() <= {"only", "every", "folder"}:
         sys.exit(__doc__)
     only, every = options.get("only", "*"), int(options.get("every", 1))
     warnings.simplefilter("ignore")  # onnx divides by 0 intentionally
-    with tempfile.TemporaryDirectory() as temporary:
-        cases = Cases(pathlib.Path(options.get("folder", temporary)))
-        cases.add_nodes(only, every)
-        cases.add_models(only, every)
-        found = cases.run(sys.argv[1])
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
+        folder = pathlib.Path(options.get("folder", temporary))
+        cases = [*node_cases(folder, only, every)]
+        nodes = {c.name for c in cases}
+        cases += model_cases(folder, only, every)
+        parts = [cases[i::8] for i in range(8)]
+        found = {}
+        for part in workers.map(lambda i: conform(command, parts[i], folder / f"list_{i}.txt"), range(8)):
+            found.update(part)
+        again = [c for c in cases[::UK_RUN] if found[c.name][0] == "passed" and takes_npy(c)]
+        for case, (what, reason) in zip(again, workers.map(lambda c: uk_run(uk, c), again)):
+            if what != "passed":
+                found[case.name] = what, f"uk run: {reason}"
     print_table(cases, found)
-    wrong = unexpected(found, only == "*" and every == 1)
-    print("\n".join(wrong))
+    passed = sum(found[name][0] == "passed" for name in nodes)
+    wrong = unexpected(found)
+    if only == "*" and every == 1 and passed < PASSED:
+        wrong.append(f"{passed} node cases passed, not {PASSED} or more")
+    print(f"{passed} of {len(nodes)} node cases passed; {len(again)} cases ran by uk run too", *wrong, sep="\n")
     sys.exit(bool(wrong) or not found)
 
 

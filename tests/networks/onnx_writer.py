@@ -8,8 +8,8 @@ of the schema that tests need.
 import ast
 import struct
 
-FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL, BFLOAT16 = 1, 2, 3, 6, 7, 8, 9, 16
-FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q", BOOL: "B", BFLOAT16: "H"}
+FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL, FLOAT16, BFLOAT16 = 1, 2, 3, 6, 7, 8, 9, 10, 16
+FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", BFLOAT16: "H"}
 
 
 def varint(value):
@@ -110,7 +110,7 @@ def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=No
 
 
 def npy(shape, values, kind=FLOAT):
-    descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", BFLOAT16: "<V2"}[kind]
+    descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", FLOAT16: "<f2", BFLOAT16: "<V2"}[kind]
     head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({''.join(f'{n}, ' for n in shape)}), }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + elements(kind, values)
