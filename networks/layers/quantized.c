@@ -6,13 +6,17 @@
  * - rounded to the nearest integer, ties to even;
  * - plus the zero point, saturated to the type.
  *
- * The input's zero point times the sum of the weights is part of the bias.
+ * The input's zero point times the sum of the weights is part of the bias. A bias with a scale of its own is
+ * an input more than ONNX Runtime's operators have, REAL_BIAS, which only rewriting adds: f32, in units of
+ * the result's scale, added before the result is rounded.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/quantized.h"
+
+enum { REAL_BIAS = 9 };
 
 /* ---- QuantizeLinear, DequantizeLinear: element by element ---- */
 
@@ -157,6 +161,20 @@ static struct uk_graph_node as_conv(const struct uk_graph_node *n, struct uk_gra
     return conv;
 }
 
+/* Checks the bias that rewriting adds. */
+static enum uk_status check_real_bias(struct uk_graph *g, const struct uk_graph_node *n, int rank,
+                                      const int64_t extent[]) {
+    const struct uk_graph_value *v = uk_node_input(n, REAL_BIAS);
+    bool fits = n->inputs <= REAL_BIAS ||
+                (n->inputs == REAL_BIAS + 1 && v && v->data && v->type == UK_F32 && v->rank <= rank);
+
+    for (int d = 0; v && fits && d < v->rank; d++)
+        fits = v->extent[d] == 1 || v->extent[d] == extent[rank - v->rank + d];
+    return fits ? UK_OK
+                : uk_graph_fail(g, UK_REFUSED, n, "the bias has shape %s, which does not fit the result",
+                                v ? uk_value_shape(v) : "unknown");
+}
+
 enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *input[2];
     struct uk_quantization xs, ws, ys;
@@ -178,7 +196,7 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
             "channel");
     if ((s = uk_need_constant(g, n, n->input[3])) || (bias && (s = uk_need_constant(g, n, n->input[8]))))
         return s;
-    if ((s = uk_infer_conv(g, &conv)))
+    if ((s = uk_infer_conv(g, &conv)) || (s = check_real_bias(g, n, 1, w->extent)))
         return s;
     const int64_t channels = w->extent[0], inside = channels ? uk_value_elements(w) / channels : 1;
     if ((s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &xs)) ||
@@ -195,9 +213,27 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
     return s;
 }
 
+/* Text " + $9[i1]" of an addend that broadcasts to the result's dimensions up to number `last`; "": none. */
+static const char *addend_text(const struct uk_graph_node *n, int input, int last, char text[32]) {
+    const struct uk_graph_value *v = uk_node_input(n, input);
+    size_t used = v ? (size_t)snprintf(text, 32, " + $%c[", '0' + input) : 0;
+
+    text[used] = 0;
+    for (int d = 0; v && d < v->rank; d++)
+        used += (size_t)snprintf(text + used, 32 - used, v->extent[d] == 1 ? "%s0" : "%si%d", d ? ", " : "",
+                                 last - v->rank + 1 + d);
+    if (v)
+        snprintf(text + used, 32 - used, "]");
+    return text;
+}
+
+static const char *real_bias(const struct uk_graph_node *n, int last, char text[32]) {
+    return addend_text(n, n->inputs == REAL_BIAS + 3 ? REAL_BIAS : n->inputs, last, text);
+}
+
 enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const int factor = n->inputs - 1;
-    char outside[32], behind[48] = "";
+    char outside[32], behind[48] = "", text[32];
 
     (void)output;
     snprintf(outside, sizeof outside, "%" PRId64, uk_constant_int(n->input[2], 0));
@@ -212,9 +248,9 @@ enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_
             w, n, 3,
             &(struct uk_conv_form){.to = "@t", .cast = "i32", .pad_value = outside, .filter_suffix = behind});
     if (!s)
-        uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
+        uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]%s) + %" PRId64 ")",
                         uk_type_name(n->output[0]->type), uk_iterators(n->output[0]->rank), '0' + factor - 1,
-                        '0' + factor, uk_constant_int(n->input[7], 0));
+                        '0' + factor, real_bias(n, 1, text), uk_constant_int(n->input[7], 0));
     return s;
 }
 
@@ -226,6 +262,11 @@ void uk_lay_out_qlinear_conv(struct uk_graph_node *n) {
 }
 
 /* ---- QGemm: a, scale, zero, b, scale, zero, bias, y scale, zero; f32 without the last two ---- */
+
+/* True for a bias that is the same in all rows: it is added to the sums' constants. */
+static bool is_row(const struct uk_graph_value *bias) {
+    return bias && (bias->rank < 2 || bias->extent[0] == 1);
+}
 
 enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     const bool ta = uk_attribute_int(n, "transA", 0), tb = uk_attribute_int(n, "transB", 0);
@@ -247,9 +288,12 @@ enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     const int64_t channels = b->extent[!tb], inside = tb ? b->extent[1] : 1,
                   extent[] = {a->extent[ta], channels};
-    if (bias && uk_value_elements(bias) != channels && uk_value_elements(bias) != 1)
-        return uk_graph_fail(g, UK_REFUSED, n, "the bias has shape %s, but there are %" PRId64 " columns",
-                             uk_value_shape(bias), channels);
+    for (int d = 0; bias && d < bias->rank; d++)
+        if (bias->rank > 2 || (bias->extent[d] != 1 && bias->extent[d] != extent[2 - bias->rank + d]))
+            return uk_graph_fail(g, UK_REFUSED, n, "the bias %s does not broadcast to the product",
+                                 uk_value_shape(bias));
+    if ((s = check_real_bias(g, n, 2, extent)))
+        return s;
     if ((s = uk_scale_of(g, n, 1, 2, 1, a->type, &as)) ||
         (s = uk_scale_of(g, n, 4, 5, channels, b->type, &bs)) ||
         (uk_node_input(n, 7) && (s = uk_scale_of(g, n, 7, 8, 1, y ? y->type : UK_U8, &ys))))
@@ -262,25 +306,29 @@ enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
         b = n->input[3];
     }
     if (!s)
-        s = append_factors(g, n, b, channels, inside, bias, &as, &bs, ys.scale ? &ys : NULL,
-                           uk_attribute_float(n, "alpha", 1));
+        s = append_factors(g, n, b, channels, inside, is_row(bias) ? bias : NULL, &as, &bs,
+                           ys.scale ? &ys : NULL, uk_attribute_float(n, "alpha", 1));
     return s ? s : uk_set_output(g, n, 0, ys.scale ? y ? y->type : UK_U8 : UK_F32, 2, extent);
 }
 
 enum uk_status uk_write_qgemm(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const int factor = n->inputs - 1;
     const struct uk_graph_value *y = n->output[0];
+    char sum[128], whole[32] = "", real[32];
 
     (void)output;
     uk_write_temp_like(w, n, "t", UK_I32);
     uk_write(w, n, "@t[i0, i1] = sum(k) i32(%s) * i32(%s)",
              uk_attribute_int(n, "transA", 0) ? "$0[k, i0]" : "$0[i0, k]",
              uk_attribute_int(n, "transB", 0) ? "$3[i1, k]" : "$3[k, i1]");
+    if (!is_row(uk_node_input(n, 6)))
+        addend_text(n, 6, 1, whole);
+    snprintf(sum, sizeof sum, "f32(@t[i0, i1] + $%c[i1]%s) * $%c[i1]%s", '0' + factor - 1, whole,
+             '0' + factor, real_bias(n, 1, real));
     if (y->type == UK_F32)
-        uk_write_result(w, n, "f32(@t[i0, i1] + $%c[i1]) * $%c[i1]", '0' + factor - 1, '0' + factor);
+        uk_write_result(w, n, "%s", sum);
     else
-        uk_write_result(w, n, "%s(round(f32(@t[i0, i1] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
-                        uk_type_name(y->type), '0' + factor - 1, '0' + factor,
+        uk_write_result(w, n, "%s(round(%s) + %" PRId64 ")", uk_type_name(y->type), sum,
                         uk_node_input(n, 8) ? uk_constant_int(n->input[8], 0) : (int64_t)0);
     return UK_OK;
 }

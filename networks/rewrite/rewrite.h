@@ -23,6 +23,29 @@ enum uk_status uk_rewrite_statistics(struct uk_graph *g);
 
 enum uk_status uk_rewrite_normalized(struct uk_graph *g);
 
+/* ---- quantization.c: constants of DequantizeLinear and QuantizeLinear ---- */
+
+/* Sets the outputs of nodes Constant whose value is a tensor: rewriting comes before constants are folded,
+ * and nodes that it changes may then come before these. */
+void uk_know_constants(struct uk_graph *g);
+/* Returns input i if it is a constant, else NULL. */
+const struct uk_graph_value *uk_constant_input(const struct uk_graph_node *n, int i);
+/* True if the node's scales are constants of f32, finite and above 0: larger bytes are larger numbers. */
+bool uk_has_regular_scales(const struct uk_graph_node *n);
+/* Number of the node's scales; 0: they are not constant. */
+int64_t uk_count_scales(const struct uk_graph_node *n);
+
+/* A bias as an operator on bytes adds it. At most one is set. */
+struct uk_bias {
+    struct uk_graph_value *whole; /* i32, to the sums of products */
+    struct uk_graph_value *real;  /* f32, to the result before it is rounded, in units of y_scale */
+};
+/* Converts the constant that a DequantizeLinear makes of i32. x, w: those of the factors. None is set if the
+ * bias is of another kind. */
+enum uk_status uk_requantize_bias(struct uk_graph *g, const struct uk_graph_node *bias,
+                                  const struct uk_graph_node *x, const struct uk_graph_node *w,
+                                  double y_scale, struct uk_bias *out);
+
 /* ---- qdq.c ---- */
 
 enum uk_status uk_rewrite_quantized(struct uk_graph *g);

@@ -3,11 +3,12 @@
 
     values.py UK [TARGET...]
 
-Each case of value_cases.py is a network, its inputs and its right outputs. It runs here and for the targets under an
+Each case of value_cases.py and the files like it is a network, its inputs and its right outputs. It runs here and for the targets under an
 emulator, always with --check: the interpreter has the same values. Integers and NaN are compared exactly, other
 floats within the case's number of units in the last place.
 """
 
+import concurrent.futures
 import math
 import os
 import struct
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+import quantized_values
 import value_cases
 from onnx_writer import FLOAT, npy, read_npy
 
@@ -43,6 +45,7 @@ def differences(got, right, ulps):
 
 def run(uk, name, case, words, folder):
     """Returns the failures of one case."""
+    folder = tempfile.mkdtemp(dir=folder)
     outputs = [f"{folder}/{name}.{i}.npy" for i in range(len(case.right))]
     inputs = []
     for key, a in case.inputs.items():
@@ -62,15 +65,13 @@ def run(uk, name, case, words, folder):
 
 
 def main(uk, targets):
-    failures, runs = [], 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, case in value_cases.all_cases().items():
-            for words in [], *(["--target=" + t] for t in targets if case.is_emulated):
-                failures += run(uk, name, case, words, folder)
-                runs += 1
+    cases = {**value_cases.all_cases(), **quantized_values.all_cases()}
+    runs = [(name, case, words) for name, case in cases.items() for words in ([], *(["--target=" + t] for t in targets if case.is_emulated))]
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        failures = sum(pool.map(lambda r: run(uk, *r, folder), runs), [])
     for failure in failures:
         print(failure)
-    print(f"{runs} runs, {len(failures)} failures")
+    print(f"{len(runs)} runs, {len(failures)} failures")
     return bool(failures)
 
 
