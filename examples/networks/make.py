@@ -5,9 +5,9 @@
     make.py NAME[-WIDTH][-SIZE]... [--int8] [--folder=DIR]
 
 NAME: mobilenet_v1, mobilenet_v2 (width multipliers 0.25 to 1, images of any size: mobilenet_v1-0.25-96), inception_v3,
-inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders; 12). --int8: quantized by ONNX Runtime's quantize_static, per
-channel, u8 activations, i8 weights. It needs the Python packages onnx, numpy and for --int8 onnxruntime. Multiply-adds and
-parameters are printed.
+inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders; 12; after it the length, the width, the heads and
+the words: bert-2-128-768-12-30522). --int8: quantized by ONNX Runtime's quantize_static, per channel, u8 activations, i8 weights.
+It needs the Python packages onnx, numpy and for --int8 onnxruntime. Multiply-adds and parameters are printed.
 
 Sources: Howard et al., MobileNets, 2017, table 1; Sandler et al., MobileNetV2, 2018, table 2; Szegedy et al., Rethinking the
 Inception Architecture, 2015, and Inception-v4, 2016, as in TensorFlow's models (slim); He et al., Deep Residual Learning, 2015, table 1;
@@ -30,11 +30,17 @@ class Network:
         self.random = numpy.random.default_rng(seed)
         self.nodes, self.weights, self.shape = [], [], {}
         self.inputs, self.multiply_adds, self.parameters, self.made = [], 0, 0, 0
+        self.range = {}  # of inputs of integers: the smallest value, and the first one too large
+        self.floats = []  # nodes that quantization leaves in floats
 
     def input(self, name, shape, kind=TensorProto.FLOAT):
         self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
         self.shape[name] = tuple(shape)
         return name
+
+    def integers(self, name, shape, low, high):
+        self.range[name] = low, high
+        return self.input(name, shape, TensorProto.INT64)
 
     def constant(self, value, counts=True):
         name = f"w{len(self.weights)}"
@@ -248,9 +254,9 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
         x = net.node("Reshape", [x, integers(*shape)], shape)
         return net.node("Transpose", [x], (1, heads, length, width // heads), perm=[0, 2, 1, 3])
 
-    ids = net.input("input_ids", [1, length], TensorProto.INT64)
-    kinds = net.input("token_type_ids", [1, length], TensorProto.INT64)
-    mask = net.input("attention_mask", [1, length], TensorProto.INT64)
+    ids = net.integers("input_ids", [1, length], 0, words)
+    kinds = net.integers("token_type_ids", [1, length], 0, 2)
+    mask = net.integers("attention_mask", [1, length], 1, 2)
     shape = (1, length, width)
     embed = lambda count, index: net.node("Gather", [net.weight(count, width, fan_in=5000), index], shape, axis=0)
     x = net.add(net.add(embed(words, ids), embed(2, kinds)), net.weight(1, length, width, fan_in=5000))
@@ -272,6 +278,7 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
         y = linear(x, 4 * width)
         gelu = net.node("Erf", [net.add(y, net.constant(numpy.float32(2**0.5), counts=False), "Div")], net.shape[y])
         gelu = net.add(gelu, net.constant(numpy.float32(1), counts=False))
+        net.floats.append(gelu)  # as bytes of scale 2/255, erf + 1 would always be half-way between two of them
         gelu = net.add(net.add(y, gelu, "Mul"), net.constant(numpy.float32(0.5), counts=False), "Mul")
         x = norm(net.add(linear(gelu, width), x))
     return net, net.model(x)
@@ -280,20 +287,29 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
 MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet18, resnet50, inception_v3, inception_v4, srresnet, bert)}
 
 
+def calibration(net, random):
+    """Random values for the inputs: floats in [-1, 1), integers in their ranges."""
+    feeds = {}
+    for value in net.inputs:
+        name, shape = value.name, net.shape[value.name]
+        integers = net.range.get(name)
+        feeds[name] = random.integers(*integers, shape) if integers else random.uniform(-1, 1, shape).astype(numpy.float32)
+    return feeds
+
+
 def quantize(source, target, net):
-    """Quantizes by ONNX Runtime, calibrated on two random images."""
+    """Quantizes by ONNX Runtime, calibrated on two random inputs."""
     import onnxruntime.quantization as q
 
-    class Images(q.CalibrationDataReader):
+    class Inputs(q.CalibrationDataReader):
         def __init__(self):
             random = numpy.random.default_rng(2)
-            shape = net.shape["image"]
-            self.images = iter([{"image": random.uniform(-1, 1, shape).astype(numpy.float32)} for _ in range(2)])
+            self.feeds = iter([calibration(net, random) for _ in range(2)])
 
         def get_next(self):
-            return next(self.images, None)
+            return next(self.feeds, None)
 
-    q.quantize_static(source, target, Images(), quant_format=q.QuantFormat.QDQ, per_channel=True,
+    q.quantize_static(source, target, Inputs(), quant_format=q.QuantFormat.QDQ, per_channel=True, nodes_to_exclude=net.floats,
                       activation_type=q.QuantType.QUInt8, weight_type=q.QuantType.QInt8)
 
 
