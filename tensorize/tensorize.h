@@ -70,7 +70,21 @@ struct uk_program;
 struct uk_module;
 struct uk_options;
 
-enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, UK_U8, UK_TYPES };
+enum uk_type {
+    UK_F64,
+    UK_F32,
+    UK_F16,
+    UK_BF16,
+    UK_I64,
+    UK_I32,
+    UK_I16,
+    UK_I8,
+    UK_U8,
+    UK_U16,
+    UK_U32,
+    UK_U64,
+    UK_TYPES /* their number, and no type */
+};
 
 /* The type's name in texts, such as "f32", and the size of an element in bytes. For values that are not a
  * type: "no type" and 0. */
@@ -338,8 +352,8 @@ struct uk_expr *uk_add(struct uk_program *p, struct uk_expr *a, struct uk_expr *
 struct uk_expr *uk_subtract(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_multiply(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
-/* a << b and a >> b, of integers. >> keeps the sign. A negative b, or one of at least the width of the type,
- * shifts everything out. */
+/* a << b and a >> b, of integers. >> keeps the sign of signed types. A negative b, or one of at least the
+ * width of the type, shifts everything out. */
 struct uk_expr *uk_shift_left(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 /* Bitwise and, exclusive or, inclusive or (& ^ | in the text), of integers. */

@@ -267,6 +267,12 @@ int64_t uk_constant_int(const struct uk_graph_value *v, int64_t i) {
         return ((const int8_t *)v->data)[i];
     case UK_U8:
         return ((const uint8_t *)v->data)[i];
+    case UK_U16:
+        return ((const uint16_t *)v->data)[i];
+    case UK_U32:
+        return ((const uint32_t *)v->data)[i];
+    case UK_U64:
+        return ((const int64_t *)v->data)[i];
     default:
         return 0;
     }
@@ -278,6 +284,8 @@ double uk_constant_real(const struct uk_graph_value *v, int64_t i) {
         return ((const double *)v->data)[i];
     case UK_F32:
         return ((const float *)v->data)[i];
+    case UK_U64:
+        return (double)((const uint64_t *)v->data)[i];
     default:
         return (double)uk_constant_int(v, i);
     }

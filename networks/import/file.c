@@ -64,7 +64,8 @@ static const struct {
     const char *descr;
 } descriptions[] = {{UK_F32, false, "<f4"},  {UK_F64, false, "<f8"}, {UK_F16, false, "<f2"},
                     {UK_I64, false, "<i8"},  {UK_I32, false, "<i4"}, {UK_I16, false, "<i2"},
-                    {UK_I8, false, "|i1"},   {UK_U8, false, "|u1"},  {UK_U8, true, "|b1"},
+                    {UK_I8, false, "|i1"},   {UK_U64, false, "<u8"}, {UK_U32, false, "<u4"},
+                    {UK_U16, false, "<u2"},  {UK_U8, false, "|u1"},  {UK_U8, true, "|b1"},
                     {UK_BF16, false, "<V2"}, {UK_BF16, false, "|V2"}};
 
 enum { DESCRIPTIONS = sizeof descriptions / sizeof descriptions[0], PREFIX = 10, LONGEST_HEADER = 4096 };

@@ -166,7 +166,9 @@ static enum uk_status input_shape(struct uk_importing *im, struct uk_graph_value
 
 static enum uk_status constant_input(struct uk_importing *im, struct uk_graph_value *v,
                                      const struct uk_network_tensor *t, const void *data) {
-    if (t->type != v->type || t->is_boolean != v->is_boolean)
+    const bool has_bits = v->type == UK_BF16 && t->type == UK_U16; /* NumPy has no bf16 */
+
+    if ((t->type != v->type && !has_bits) || t->is_boolean != v->is_boolean)
         return uk_graph_fail(im->g, UK_REFUSED, NULL,
                              "input '%s' has type %s, but the constant given for it has type %s", v->name,
                              v->is_boolean ? "bool" : uk_type_name(v->type),

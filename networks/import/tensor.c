@@ -13,12 +13,15 @@ void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v) {
 static void store_int(enum uk_type type, void *data, int64_t i, int64_t v) {
     switch (type) {
     case UK_I64:
+    case UK_U64:
         ((int64_t *)data)[i] = v;
         break;
+    case UK_U32:
     case UK_I32:
         ((int32_t *)data)[i] = (int32_t)v;
         break;
     case UK_I16:
+    case UK_U16:
     case UK_F16:
     case UK_BF16:
         ((uint16_t *)data)[i] = (uint16_t)v;
@@ -30,10 +33,11 @@ static void store_int(enum uk_type type, void *data, int64_t i, int64_t v) {
 
 /* Length of the list that holds elements of the type. */
 static size_t listed(const Onnx__TensorProto *t, enum uk_type type) {
-    return type == UK_F32   ? t->n_float_data
-           : type == UK_F64 ? t->n_double_data
-           : type == UK_I64 ? t->n_int64_data
-                            : t->n_int32_data;
+    return type == UK_F32                     ? t->n_float_data
+           : type == UK_F64                   ? t->n_double_data
+           : type == UK_I64                   ? t->n_int64_data
+           : type == UK_U32 || type == UK_U64 ? t->n_uint64_data
+                                              : t->n_int32_data;
 }
 
 static void copy_list(const Onnx__TensorProto *t, enum uk_type type, void *data, int64_t n) {
@@ -43,7 +47,10 @@ static void copy_list(const Onnx__TensorProto *t, enum uk_type type, void *data,
         else if (type == UK_F64)
             ((double *)data)[i] = t->double_data[i];
         else
-            store_int(type, data, i, type == UK_I64 ? t->int64_data[i] : t->int32_data[i]);
+            store_int(type, data, i,
+                      type == UK_I64                     ? t->int64_data[i]
+                      : type == UK_U32 || type == UK_U64 ? (int64_t)t->uint64_data[i]
+                                                         : t->int32_data[i]);
 }
 
 static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, struct uk_graph_value *v) {

@@ -22,12 +22,12 @@ enum uk_status uk_infer_pool(struct uk_graph *g, struct uk_graph_node *n) {
 }
 
 const char *uk_minimum_text(enum uk_type t) {
-    return t == UK_U8    ? "0"
-           : t == UK_I8  ? "(-128)"
-           : t == UK_I16 ? "(-32768)"
-           : t == UK_I32 ? "(-2147483648)"
-           : t == UK_I64 ? "(-9223372036854775807)"
-                         : "(-inf)";
+    return t == UK_U8 || t == UK_U16 || t == UK_U32 || t == UK_U64 ? "0"
+           : t == UK_I8                                            ? "(-128)"
+           : t == UK_I16                                           ? "(-32768)"
+           : t == UK_I32                                           ? "(-2147483648)"
+           : t == UK_I64                                           ? "(-9223372036854775807)"
+                                                                   : "(-inf)";
 }
 
 /* Writes a temp with the number of elements of dimension d that each output averages: those of the image, or

@@ -11,12 +11,12 @@ import numpy as np
 from .errors import ArgumentError, ArrayTypeError
 
 # Indexed by enum uk_type. NumPy lacks bf16: its bits are passed as uint16, or as an array of another package's `bfloat16`.
-TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8")
+TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "u16", "u32", "u64")
 DTYPES = tuple(np.dtype(name) for name in
-               ("float64", "float32", "float16", "uint16", "int64", "int32", "int16", "int8", "uint8"))
+               ("float64", "float32", "float16", "uint16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"))
 BF16 = TYPES.index("bf16")
 RANGES = {TYPES.index(name): (np.iinfo(DTYPES[TYPES.index(name)]).min, np.iinfo(DTYPES[TYPES.index(name)]).max)
-          for name in ("i64", "i32", "i16", "i8", "u8")}
+          for name in TYPES if name[0] in "iu"}
 # Limit of the search for an overlap of two strided arrays: max_work of numpy.shares_memory, candidate solutions.
 MOST_WORK = 100_000
 TOO_HARD: Any = getattr(np, "exceptions", np).TooHardError

@@ -13,7 +13,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import library, values
-from .arrays import DTYPES, TYPES, aligned, as_array, check_type, overlap
+from .arrays import BF16, DTYPES, TYPES, aligned, as_array, check_type, overlap
 from .errors import OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
 from .output import EMIT, save_all
 from .program import OfThisProcess
@@ -197,9 +197,9 @@ def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, s
 
 
 def _kind(a: np.ndarray, name: str) -> int:
-    """Returns the enum uk_type of a constant's elements."""
+    """Returns the enum uk_type of a constant's elements: u16 for uint16, which an input of bf16 takes as well."""
     for kind, dtype in enumerate(DTYPES):
-        if dtype == (np.uint8 if a.dtype == np.bool_ else a.dtype):
+        if dtype == (np.uint8 if a.dtype == np.bool_ else a.dtype) and kind != BF16:
             return kind
     raise ArrayTypeError(f"{name} is {a.dtype}; one of bool, {', '.join(map(str, DTYPES))} is required (use {name}.astype())")
 

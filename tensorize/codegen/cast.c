@@ -136,39 +136,44 @@ static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
     return LLVMBuildBitCast(g->b, LLVMBuildSelect(g->b, inexact, odd, bits, ""), g->f32, "");
 }
 
-/* The same from i64 to f64: beyond 2^53 the 11 bits that may not fit are replaced by a 1 above them. */
-static LLVMValueRef to_odd_double(struct uk_codegen *g, LLVMValueRef v) {
+/* The same from i64, or u64, to f64: beyond 2^53 the 11 bits that may not fit are replaced by a 1 above
+ * them. */
+static LLVMValueRef to_odd_double(struct uk_codegen *g, bool is_unsigned, LLVMValueRef v) {
     LLVMValueRef low = LLVMConstInt(g->i64, 0x7ff, false), zero = LLVMConstInt(g->i64, 0, false);
     LLVMValueRef rest = LLVMBuildAnd(g->b, v, low, "");
     LLVMValueRef any = LLVMBuildZExt(g->b, LLVMBuildICmp(g->b, LLVMIntNE, rest, zero, ""), g->i64, "");
     LLVMValueRef sticky = LLVMBuildShl(g->b, any, LLVMConstInt(g->i64, 11, false), "");
     LLVMValueRef odd = LLVMBuildOr(g->b, LLVMBuildSub(g->b, v, rest, ""), sticky, "");
-    LLVMValueRef up = LLVMBuildAdd(g->b, v, LLVMConstInt(g->i64, UINT64_C(1) << 53, false), "");
+    const uint64_t exact = UINT64_C(1) << 53;
+    LLVMValueRef up = is_unsigned ? v : LLVMBuildAdd(g->b, v, LLVMConstInt(g->i64, exact, false), "");
     LLVMValueRef wide =
-        LLVMBuildICmp(g->b, LLVMIntUGT, up, LLVMConstInt(g->i64, UINT64_C(1) << 54, false), "");
+        LLVMBuildICmp(g->b, LLVMIntUGT, up, LLVMConstInt(g->i64, is_unsigned ? exact : 2 * exact, false), "");
 
-    return LLVMBuildSIToFP(g->b, LLVMBuildSelect(g->b, wide, odd, v, ""), g->f64, "");
+    v = LLVMBuildSelect(g->b, wide, odd, v, "");
+    return is_unsigned ? LLVMBuildUIToFP(g->b, v, g->f64, "") : LLVMBuildSIToFP(g->b, v, g->f64, "");
 }
 
 static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, enum uk_type to,
                                      LLVMValueRef v) {
-    LLVMTypeRef type = uk_cg_register_type(g, to);
+    const bool is_unsigned = uk_type_is_unsigned(from);
+    LLVMTypeRef type = is_small_float(to) && uk_type_bytes(from) >= 4 ? g->f64 : uk_cg_register_type(g, to);
 
-    if (from == UK_U8)
-        return uk_cg_rounded(g, to, LLVMBuildUIToFP(g->b, v, type, ""));
-    if (!is_small_float(to) || (from != UK_I32 && from != UK_I64))
-        return uk_cg_rounded(g, to, LLVMBuildSIToFP(g->b, v, type, ""));
-    v = from == UK_I64 ? to_odd_double(g, v) : LLVMBuildSIToFP(g->b, v, g->f64, "");
-    return uk_cg_rounded(g, to, to_odd_float(g, v));
+    if (type == g->f64 && is_small_float(to) && uk_type_bytes(from) == 8)
+        v = to_odd_double(g, is_unsigned, v);
+    else
+        v = is_unsigned ? LLVMBuildUIToFP(g->b, v, type, "") : LLVMBuildSIToFP(g->b, v, type, "");
+    if (type == g->f64 && is_small_float(to))
+        v = to_odd_float(g, v);
+    return uk_cg_rounded(g, to, v);
 }
 
 /* Without a saturating conversion instruction LLVM splits vectors of saturating conversions; clamped values
  * keep them whole. The maximum of NaN and a bound is the bound. */
 static LLVMValueRef clamped(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
     LLVMTypeRef type = uk_llvm_type(g->llvm, from);
-    const int low = to == UK_U8 ? 0 : to == UK_I8 ? INT8_MIN : INT16_MIN;
-    LLVMValueRef lower = LLVMConstReal(type, low);
-    LLVMValueRef upper = LLVMConstReal(type, to == UK_I16 ? INT16_MAX : low + UINT8_MAX);
+    const int64_t low = uk_integer_min(to);
+    LLVMValueRef lower = LLVMConstReal(type, (double)low);
+    LLVMValueRef upper = LLVMConstReal(type, (double)uk_integer_max(to));
 
     if (low)
         v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealORD, v, v, ""), v, LLVMConstReal(type, 0), "");
@@ -179,7 +184,7 @@ static LLVMValueRef clamped(struct uk_codegen *g, enum uk_type from, enum uk_typ
 
 static LLVMValueRef float_to_integer(struct uk_codegen *g, enum uk_type from, enum uk_type to,
                                      LLVMValueRef v) {
-    const char *name = to == UK_U8 ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
+    const char *name = uk_type_is_unsigned(to) ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
     LLVMTypeRef overload[] = {uk_llvm_type(g->llvm, to), uk_llvm_type(g->llvm, from)};
 
     if (g->target->arch->clamps && uk_type_bytes(to) < 4)
@@ -206,7 +211,7 @@ LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to
         return float_to_integer(g, small ? UK_F32 : from, to, v);
     if (uk_type_is_float(to))
         return integer_to_float(g, from, to, v);
-    return LLVMBuildIntCast2(g->b, v, type, from != UK_U8, "");
+    return LLVMBuildIntCast2(g->b, v, type, !uk_type_is_unsigned(from), "");
 }
 
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {

@@ -36,7 +36,7 @@ static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
 static LLVMValueRef minimum_or_maximum(struct uk_codegen *g, bool min, enum uk_type type, LLVMValueRef l,
                                        LLVMValueRef r) {
     const LLVMIntPredicate is =
-        type == UK_U8 ? (min ? LLVMIntULT : LLVMIntUGT) : (min ? LLVMIntSLT : LLVMIntSGT);
+        uk_type_is_unsigned(type) ? (min ? LLVMIntULT : LLVMIntUGT) : (min ? LLVMIntSLT : LLVMIntSGT);
 
     return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, is, l, r, ""), l, r, "");
 }
@@ -72,13 +72,13 @@ static LLVMValueRef shift(struct uk_codegen *g, const struct uk_expr *e, LLVMVal
     LLVMTypeRef t = LLVMTypeOf(l);
 
     if (uk_has_range(e->arg[1], 0, bits - 1))
-        return left            ? LLVMBuildShl(g->b, l, r, "")
-               : type == UK_U8 ? LLVMBuildLShr(g->b, l, r, "")
-                               : LLVMBuildAShr(g->b, l, r, "");
+        return left                        ? LLVMBuildShl(g->b, l, r, "")
+               : uk_type_is_unsigned(type) ? LLVMBuildLShr(g->b, l, r, "")
+                                           : LLVMBuildAShr(g->b, l, r, "");
     LLVMValueRef last = LLVMConstInt(t, bits - 1, false), zero = LLVMConstInt(t, 0, false);
     LLVMValueRef beyond = LLVMBuildICmp(g->b, LLVMIntUGT, r, last, "");
 
-    if (!left && type != UK_U8)
+    if (!left && !uk_type_is_unsigned(type))
         return LLVMBuildAShr(g->b, l, LLVMBuildSelect(g->b, beyond, last, r, ""), "");
     LLVMValueRef count = LLVMBuildSelect(g->b, beyond, zero, r, "");
     LLVMValueRef v = left ? LLVMBuildShl(g->b, l, count, "") : LLVMBuildLShr(g->b, l, count, "");
@@ -129,7 +129,7 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
 
         if (op == UK_E_NEG)
             return minus;
-        if (op == UK_E_ABS && type != UK_U8)
+        if (op == UK_E_ABS && !uk_type_is_unsigned(type))
             return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), minus, v, "");
         return v;
     }
@@ -171,7 +171,7 @@ static LLVMValueRef truth_value(struct uk_codegen *g, const struct uk_expr *e) {
     r = uk_cg_expr(g, e->arg[1]);
     if (uk_type_is_float(type))
         return LLVMBuildFCmp(g->b, real[which], l, r, "");
-    return LLVMBuildICmp(g->b, type == UK_U8 ? is_unsigned[which] : is_signed[which], l, r, "");
+    return LLVMBuildICmp(g->b, uk_type_is_unsigned(type) ? is_unsigned[which] : is_signed[which], l, r, "");
 }
 
 static bool reads_memory(const struct uk_expr *e) {

@@ -57,7 +57,7 @@ static LLVMValueRef immediate(struct uk_codegen *g, unsigned funct3, unsigned fu
 }
 
 static LLVMValueRef wide(struct uk_codegen *g, enum uk_type from, LLVMValueRef v) {
-    return LLVMBuildIntCast2(g->b, v, g->i64, from != UK_U8, "");
+    return LLVMBuildIntCast2(g->b, v, g->i64, !uk_type_is_unsigned(from), "");
 }
 
 static LLVMValueRef zero_of(struct uk_codegen *g, const struct uk_fused *f) {
@@ -65,7 +65,7 @@ static LLVMValueRef zero_of(struct uk_codegen *g, const struct uk_fused *f) {
 
     if (!zero || zero->op == UK_E_NUMBER)
         return LLVMConstInt(g->i32, zero ? (unsigned long long)zero->integer : 0, true);
-    return LLVMBuildIntCast2(g->b, uk_cg_expr(g, zero), g->i32, zero->type != UK_U8, "");
+    return LLVMBuildIntCast2(g->b, uk_cg_expr(g, zero), g->i32, !uk_type_is_unsigned(zero->type), "");
 }
 
 /*

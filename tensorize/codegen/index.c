@@ -110,8 +110,8 @@ static LLVMValueRef element(struct uk_codegen *g, const struct uk_index *e) {
 
     LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
     uk_cg_mark_access(g, v, a.tensor);
-    v = LLVMBuildIntCast2(g->b, v, g->i64, type != UK_U8, "");
-    if (!e->b || type == UK_U8)
+    v = LLVMBuildIntCast2(g->b, v, g->i64, !uk_type_is_unsigned(type), "");
+    if (!e->b || uk_type_is_unsigned(type))
         return v;
     LLVMValueRef extent = uk_cg_index(g, e->b),
                  below = LLVMBuildICmp(g->b, LLVMIntSLT, v, uk_cg_int(g, 0), "");

@@ -199,7 +199,8 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
         return LLVMConstReal(type, a->size ? 0 : a->real);
     LLVMValueRef v = a->size ? size_argument(g, n, n->bind[a->size->number]) : uk_cg_int(g, a->number);
 
-    return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
+    return LLVMBuildIntCast2(g->b, v, type, !uk_type_is_unsigned((enum uk_type)a->ctype),
+                             a->size ? a->size->name : "");
 }
 
 /* Widens small integers in the caller if the ABI may leave that to it: Arm's does, x86-64 compilers do so by
@@ -207,10 +208,12 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
 static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form *form) {
     for (int i = 0; i < form->arguments; i++) {
         int type = form->argument[i].ctype;
-        const char *name = type == UK_U8 ? "zeroext" : "signext";
+        const bool is_integer = type >= UK_I64 && type < UK_TYPES;
+        const size_t bytes = is_integer ? uk_type_bytes((enum uk_type)type) : 8;
+        /* RISC-V extends even unsigned 32 bits by their sign. */
+        const char *name = bytes < 4 && uk_type_is_unsigned((enum uk_type)type) ? "zeroext" : "signext";
 
-        if (type == UK_U8 || type == UK_I8 || type == UK_I16 ||
-            (type == UK_I32 && g->target->arch->extends_int))
+        if (bytes < 4 || (bytes == 4 && g->target->arch->extends_int))
             LLVMAddCallSiteAttribute(
                 call, (LLVMAttributeIndex)(i + 1),
                 LLVMCreateEnumAttribute(g->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));

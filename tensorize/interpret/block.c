@@ -131,6 +131,8 @@ static void combine(const struct uk_code *c, int n, union uk_value *value, const
 static bool has_all_values(enum uk_type to, enum uk_type from) {
     if (uk_type_is_float(to) != uk_type_is_float(from))
         return false;
+    if (uk_type_is_unsigned(to) && !uk_type_is_unsigned(from))
+        return false;
     return to == from || (uk_type_bytes(to) > uk_type_bytes(from));
 }
 

@@ -258,9 +258,9 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad) {
 
 bool uk_compare_values(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b) {
     bool real = uk_type_is_float(t);
-    bool less = real ? a.d < b.d : a.i < b.i;
+    bool less = real ? a.d < b.d : uk_is_less(t, a, b);
     bool equal = real ? a.d == b.d : a.i == b.i;
-    bool more = real ? a.d > b.d : a.i > b.i;
+    bool more = real ? a.d > b.d : uk_is_less(t, b, a);
 
     switch (op) {
     case UK_E_EQ:

@@ -35,7 +35,7 @@ static double rounded(enum uk_type t, double value, double by) {
 }
 
 static double real(enum uk_type t, union uk_value v) {
-    return uk_type_is_float(t) ? v.d : (double)v.i;
+    return uk_type_is_float(t) ? v.d : t == UK_U64 ? (double)(uint64_t)v.i : (double)v.i;
 }
 
 static struct uk_bounded_value exact(union uk_value v) {
@@ -53,7 +53,7 @@ static struct uk_bounded_value flushed(const struct uk_frame *f, enum uk_type t,
 
 /* Infinite if the result may be NaN, or an integer that wraps. */
 static double bounded_or_infinite(enum uk_type t, double value, double by) {
-    static const double limit[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8};
+    static const double limit[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8, 0x1p16, 0x1p32, 0x1p64};
 
     if (isnan(by) || (!uk_type_is_float(t) && fabs(value) + by >= limit[t - UK_I64]))
         return HUGE_VAL;
@@ -126,8 +126,9 @@ static struct uk_bounded_value unary(const struct uk_code *c, struct uk_bounded_
         by = between_ends(c->op, real(from, a.value), a.deviation, value);
         for (int i = -1; i <= 1; i += 2) {
             const double x = real(from, a.value) + i * a.deviation;
-            const union uk_value end =
-                uk_type_is_float(from) ? (union uk_value){.d = x} : (union uk_value){.i = (int64_t)x};
+            const union uk_value end = uk_type_is_float(from)
+                                           ? (union uk_value){.d = x}
+                                           : uk_convert(UK_F64, from, (union uk_value){.d = x});
             const double at = real(t, apply(c, end));
             by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
         }

@@ -32,7 +32,7 @@ enum uk_status uk_interpret_function(struct uk_function *f, const struct uk_valu
 
 /* A number of an element type. */
 union uk_value {
-    int64_t i; /* of an integer type */
+    int64_t i; /* of an integer type; u64: its bits */
     double d;  /* of a float type, rounded to it */
 };
 
@@ -68,6 +68,10 @@ enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_value
 
 double uk_round_to(enum uk_type t, double v);
 union uk_value uk_wrap_to(enum uk_type t, uint64_t v);
+/* True if a < b, of an integer type. */
+static inline bool uk_is_less(enum uk_type t, union uk_value a, union uk_value b) {
+    return t == UK_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+}
 /* Element number `element` of the array at `base`. */
 union uk_value uk_load(enum uk_type t, const void *base, int64_t element);
 void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v);

@@ -38,6 +38,10 @@ union uk_value uk_wrap_to(enum uk_type t, uint64_t v) {
         return (union uk_value){.i = (int64_t)(v & 0xff) - (v & 0x80 ? 0x100 : 0)};
     case UK_U8:
         return (union uk_value){.i = (int64_t)(v & 0xff)};
+    case UK_U16:
+        return (union uk_value){.i = (int64_t)(v & 0xffff)};
+    case UK_U32:
+        return (union uk_value){.i = (int64_t)(v & 0xffffffff)};
     default: {
         union uk_value r;
 
@@ -82,6 +86,7 @@ union uk_value uk_load(enum uk_type t, const void *base, int64_t element) {
     switch (t) {
     case UK_F64:
     case UK_I64:
+    case UK_U64:
         memcpy(&v, at, 8);
         return v;
     case UK_F32:
@@ -96,9 +101,11 @@ union uk_value uk_load(enum uk_type t, const void *base, int64_t element) {
         memcpy(&f, &bits32, 4);
         return (union uk_value){.d = (double)f};
     case UK_I32:
+    case UK_U32:
         memcpy(&bits32, at, 4);
         return uk_wrap_to(t, bits32);
     case UK_I16:
+    case UK_U16:
         memcpy(&bits16, at, 2);
         return uk_wrap_to(t, bits16);
     default:
@@ -115,6 +122,7 @@ void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
     switch (t) {
     case UK_F64:
     case UK_I64:
+    case UK_U64:
         memcpy(at, &v, 8);
         break;
     case UK_F32:
@@ -132,10 +140,12 @@ void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
         memcpy(at, &bits16, 2);
         break;
     case UK_I32:
+    case UK_U32:
         bits32 = (uint32_t)(uint64_t)v.i;
         memcpy(at, &bits32, 4);
         break;
     case UK_I16:
+    case UK_U16:
         bits16 = (uint16_t)(uint64_t)v.i;
         memcpy(at, &bits16, 2);
         break;
@@ -146,28 +156,30 @@ void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
 
 /* Rounds toward zero; values outside the type's range become its minimum or maximum, NaN becomes 0. */
 static union uk_value saturate(enum uk_type t, double v) {
-    static const double min[] = {-0x1p63, -0x1p31, -32768, -128, 0};
-    static const double max[] = {0x1p63, 2147483647, 32767, 127, 255};
+    static const double min[] = {-0x1p63, -0x1p31, -32768, -128, 0, 0, 0, 0};
+    static const double max[] = {0x1p63, 2147483647, 32767, 127, 255, 65535, 4294967295, 0x1p64};
     int k = t - UK_I64;
 
     if (v != v)
         return (union uk_value){.i = 0};
     v = trunc(v);
     if (v <= min[k])
-        return (union uk_value){.i = t == UK_I64 ? INT64_MIN : (int64_t)min[k]};
+        return (union uk_value){.i = uk_integer_min(t)};
     if (v >= max[k])
-        return (union uk_value){.i = t == UK_I64 ? INT64_MAX : (int64_t)max[k]};
-    return (union uk_value){.i = (int64_t)v};
+        return (union uk_value){.i = t == UK_U64 ? -1 : uk_integer_max(t)};
+    return (union uk_value){.i = t == UK_U64 ? (int64_t)(uint64_t)v : (int64_t)v};
 }
 
-/* Rounds an i64 once: through f64 it would be rounded twice on the way to f32. */
-static double integer_to_float(enum uk_type t, int64_t v) {
+/* Rounds an i64, or u64 if `from` is that, once: through f64 it would be rounded twice on the way to f32. */
+static double integer_to_float(enum uk_type from, enum uk_type t, int64_t v) {
+    const bool whole = from == UK_U64;
+
     if (t == UK_F64)
-        return (double)v;
+        return whole ? (double)(uint64_t)v : (double)v;
     if (t == UK_F32)
-        return (double)(float)v;
+        return whole ? (double)(float)(uint64_t)v : (double)(float)v;
     /* Beyond 2^53 only the top bits matter, and whether any lower bit is set. */
-    bool negative = v < 0;
+    bool negative = v < 0 && !whole;
     uint64_t magnitude = negative ? -(uint64_t)v : (uint64_t)v;
     int shift = 0;
 
@@ -184,7 +196,7 @@ union uk_value uk_convert(enum uk_type from, enum uk_type to, union uk_value v) 
     if (uk_type_is_float(from))
         return uk_type_is_float(to) ? (union uk_value){.d = uk_round_to(to, v.d)} : saturate(to, v.d);
     if (uk_type_is_float(to))
-        return (union uk_value){.d = integer_to_float(to, v.i)};
+        return (union uk_value){.d = integer_to_float(from, to, v.i)};
     return uk_wrap_to(to, (uint64_t)v.i);
 }
 
@@ -251,9 +263,11 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
     case UK_E_SHL: /* a count beyond the width shifts all bits out */
         return uk_wrap_to(t, b.i < 0 || b.i >= width ? 0 : x << b.i);
     case UK_E_SHR: {
+        if (uk_type_is_unsigned(t))
+            return uk_wrap_to(t, b.i < 0 || b.i >= width ? 0 : x >> b.i);
         int count = b.i < 0 || b.i >= width ? width - 1 : (int)b.i;
 
-        return (union uk_value){.i = a.i < 0 ? ~(~a.i >> count) : b.i < 0 || b.i >= width ? 0 : a.i >> count};
+        return (union uk_value){.i = a.i < 0 ? ~(~a.i >> count) : a.i >> count};
     }
     case UK_E_BIT_AND:
         return uk_wrap_to(t, x & y);
@@ -262,9 +276,9 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
     case UK_E_BIT_OR:
         return uk_wrap_to(t, x | y);
     case UK_E_MIN:
-        return a.i < b.i ? a : b;
+        return uk_is_less(t, a, b) ? a : b;
     default:
-        return a.i > b.i ? a : b;
+        return uk_is_less(t, b, a) ? a : b;
     }
 }
 
@@ -293,7 +307,7 @@ static double unary_float(enum uk_expr_op op, double a) {
 union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a) {
     if (uk_type_is_float(t))
         return (union uk_value){.d = uk_round_to(t, unary_float(op, a.d))};
-    if (op == UK_E_NEG || a.i < 0)
+    if (op == UK_E_NEG || (a.i < 0 && t != UK_U64))
         return uk_wrap_to(t, -(uint64_t)a.i);
     return a; /* abs */
 }

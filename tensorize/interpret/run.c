@@ -145,17 +145,16 @@ static bool try_all(struct run *r, int level) {
 }
 
 static union uk_value identity(enum uk_reduce reduce, enum uk_type t) {
-    static const int64_t min[] = {INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0};
-    static const int64_t max[] = {INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX};
     bool real = uk_type_is_float(t);
 
     switch (reduce) {
     case UK_REDUCE_PROD:
         return real ? (union uk_value){.d = 1} : (union uk_value){.i = 1};
     case UK_REDUCE_MAX:
-        return real ? (union uk_value){.d = -INFINITY} : (union uk_value){.i = min[t - UK_I64]};
+        return real ? (union uk_value){.d = -INFINITY} : (union uk_value){.i = uk_integer_min(t)};
     case UK_REDUCE_MIN:
-        return real ? (union uk_value){.d = INFINITY} : (union uk_value){.i = max[t - UK_I64]};
+        return real ? (union uk_value){.d = INFINITY}
+                    : (union uk_value){.i = t == UK_U64 ? -1 : uk_integer_max(t)};
     default:
         return real ? (union uk_value){.d = 0} : (union uk_value){.i = 0};
     }

@@ -8,12 +8,9 @@
 static const enum uk_type UNTYPED = UK_TYPES;
 
 static bool fits(const struct uk_expr *e, enum uk_type type) {
-    static const int64_t least[] = {INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0};
-    static const int64_t most[] = {INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX};
-
     if (uk_type_is_float(type))
         return true;
-    return e->is_integer && e->integer >= least[type - UK_I64] && e->integer <= most[type - UK_I64];
+    return e->is_integer && e->integer >= uk_integer_min(type) && e->integer <= uk_integer_max(type);
 }
 
 static const char *name_of(enum uk_expr_op op) {

@@ -33,13 +33,9 @@ static void narrow_by(struct range *r, const struct uk_expr *e) {
 
 bool uk_element_range(const struct uk_program *p, const struct uk_tensor *t, const int64_t *size,
                       int64_t *lower, int64_t *upper) {
-    static const int64_t most[UK_TYPES] = {[UK_I64] = INT64_MAX,
-                                           [UK_I32] = INT32_MAX,
-                                           [UK_I16] = INT16_MAX,
-                                           [UK_I8] = INT8_MAX,
-                                           [UK_U8] = UINT8_MAX};
+    const int64_t most = uk_integer_max(t->type);
     struct range r = {
-        .of = t, .size = size, .upper = most[t->type], .lower = t->type == UK_U8 ? 0 : -most[t->type]};
+        .of = t, .size = size, .upper = most, .lower = uk_type_is_unsigned(t->type) ? 0 : -most};
 
     for (const struct uk_statement *s = p->statements; s; s = s->next)
         narrow_by(&r, s->right);

@@ -438,6 +438,22 @@ static inline bool uk_is_zero(const struct uk_expr *e) {
     return e->op == UK_E_NUMBER && (e->is_integer ? e->integer == 0 : e->number == 0);
 }
 bool uk_type_is_float(enum uk_type t);
+static inline bool uk_type_is_unsigned(enum uk_type t) {
+    return t >= UK_U8 && t <= UK_U64;
+}
+/* Bits of an integer type without its sign. */
+static inline int uk_integer_bits(enum uk_type t) {
+    return 8 * (int)uk_type_bytes(t) - !uk_type_is_unsigned(t);
+}
+/* Ends of an integer type. The largest u64 is beyond int64_t: its place is taken by INT64_MAX. */
+static inline int64_t uk_integer_max(enum uk_type t) {
+    const int bits = uk_integer_bits(t);
+
+    return bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
+}
+static inline int64_t uk_integer_min(enum uk_type t) {
+    return uk_type_is_unsigned(t) ? 0 : -uk_integer_max(t) - 1;
+}
 extern const char *const uk_scope_names[UK_SCOPE_REGISTER + 1];
 /* words.c: "a, b and c" of the n names name(0), name(1), .. in the arena. NULL: out of memory. */
 char *uk_list_words(struct uk_arena *a, int n, const char *name(int i));

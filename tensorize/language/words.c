@@ -9,9 +9,9 @@ static const struct {
     const char *name;
     unsigned char bytes;
 } types[UK_TYPES] = {
-    [UK_F64] = {"f64", 8},   [UK_F32] = {"f32", 4}, [UK_F16] = {"f16", 2},
-    [UK_BF16] = {"bf16", 2}, [UK_I64] = {"i64", 8}, [UK_I32] = {"i32", 4},
-    [UK_I16] = {"i16", 2},   [UK_I8] = {"i8", 1},   [UK_U8] = {"u8", 1},
+    [UK_F64] = {"f64", 8}, [UK_F32] = {"f32", 4}, [UK_F16] = {"f16", 2}, [UK_BF16] = {"bf16", 2},
+    [UK_I64] = {"i64", 8}, [UK_I32] = {"i32", 4}, [UK_I16] = {"i16", 2}, [UK_I8] = {"i8", 1},
+    [UK_U8] = {"u8", 1},   [UK_U16] = {"u16", 2}, [UK_U32] = {"u32", 4}, [UK_U64] = {"u64", 8},
 };
 
 const char *uk_type_name(enum uk_type t) {

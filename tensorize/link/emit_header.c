@@ -7,9 +7,9 @@
 
 static const char *c_type(enum uk_type t) {
     static const char *const name[UK_TYPES] = {
-        [UK_F64] = "double",    [UK_F32] = "float",   [UK_F16] = "uint16_t",
-        [UK_BF16] = "uint16_t", [UK_I64] = "int64_t", [UK_I32] = "int32_t",
-        [UK_I16] = "int16_t",   [UK_I8] = "int8_t",   [UK_U8] = "uint8_t",
+        [UK_F64] = "double",  [UK_F32] = "float",    [UK_F16] = "uint16_t", [UK_BF16] = "uint16_t",
+        [UK_I64] = "int64_t", [UK_I32] = "int32_t",  [UK_I16] = "int16_t",  [UK_I8] = "int8_t",
+        [UK_U8] = "uint8_t",  [UK_U16] = "uint16_t", [UK_U32] = "uint32_t", [UK_U64] = "uint64_t",
     };
     return name[t];
 }

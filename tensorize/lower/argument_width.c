@@ -3,16 +3,6 @@
  * sizes fit. */
 #include "lower.h"
 
-static int64_t largest_of(int ctype) {
-    static const int64_t largest[UK_TYPES] = {[UK_I64] = INT64_MAX,
-                                              [UK_I32] = INT32_MAX,
-                                              [UK_I16] = INT16_MAX,
-                                              [UK_I8] = INT8_MAX,
-                                              [UK_U8] = UINT8_MAX};
-
-    return largest[ctype];
-}
-
 /* The maximum number of values of a loop with coefficient c in the bound: (upper - rest + c - 1) / c. */
 static struct uk_index *count(struct uk_arena *a, const struct uk_bound *b, int64_t c) {
     struct uk_index *n = b->upper;
@@ -88,7 +78,7 @@ static struct uk_index *max_value(struct uk_schedule *s, const struct uk_stage *
 /* The condition under which the argument can hold its size; *condition is NULL if it always can. */
 static enum uk_status condition_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_form *f,
                                    const struct uk_argument *a, struct uk_index **condition) {
-    const int64_t limit = largest_of(a->ctype);
+    const int64_t limit = uk_integer_max((enum uk_type)a->ctype);
     struct uk_index *n = max_value(s, st, a->size->number, limit);
     int64_t c;
 

@@ -18,10 +18,9 @@ struct range {
 };
 
 static struct range of_type(enum uk_type t) {
-    return t == UK_U8    ? (struct range){0, UINT8_MAX}
-           : t == UK_I8  ? (struct range){INT8_MIN, INT8_MAX}
-           : t == UK_I32 ? (struct range){INT32_MIN, INT32_MAX}
-                         : (struct range){INT64_MIN, INT64_MAX};
+    if (t == UK_U64 || uk_type_is_float(t)) /* the bits of a u64 */
+        return (struct range){INT64_MIN, INT64_MAX};
+    return (struct range){uk_integer_min(t), uk_integer_max(t)};
 }
 
 /* One end of the range of l op r; false: beyond 64 bits. */
@@ -50,6 +49,8 @@ static struct range range_of(const struct uk_expr *e) {
         return (struct range){e->integer, e->integer};
     if (e->depth > MAX_DEPTH || !e->arg[0] || uk_type_is_float(e->arg[0]->type))
         return all;
+    if (e->type == UK_U64 && e->op != UK_E_CAST && e->op != UK_E_BIT_AND)
+        return all; /* the operators below are those of signed numbers */
     l = range_of(e->arg[0]);
     switch (e->op) {
     case UK_E_CAST:
@@ -107,6 +108,8 @@ static double magnitude(const struct uk_expr *e) {
     if (!uk_type_is_float(e->type)) {
         const struct range v = range_of(e);
 
+        if (e->type == UK_U64 && v.low < 0)
+            return 0x1p64;
         return fmax(fabs((double)v.low), fabs((double)v.high));
     }
     if (e->op == UK_E_ACCESS)
@@ -247,7 +250,8 @@ struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e
         return f;
     if (e->op == UK_E_SHR)
         return rounding_shift(e);
-    if ((!is_min && e->op != UK_E_MAX) || uk_type_is_float(e->type))
+    /* The instructions compare signed registers; narrower unsigned numbers are positive in them. */
+    if ((!is_min && e->op != UK_E_MAX) || uk_type_is_float(e->type) || e->type == UK_U64)
         return f;
     if (is_min && e->type == UK_I64)
         f = doubled_half(e);

@@ -4,17 +4,10 @@
 #include "schedule.h"
 
 struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st) {
-    static const int64_t least[UK_TYPES] = {
-        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
-    static const int64_t most[UK_TYPES] = {[UK_I64] = INT64_MAX,
-                                           [UK_I32] = INT32_MAX,
-                                           [UK_I16] = INT16_MAX,
-                                           [UK_I8] = INT8_MAX,
-                                           [UK_U8] = UINT8_MAX};
     enum uk_reduce reduce = st->statement->reduce;
     enum uk_type type = st->operand[0].tensor->type;
     struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
-    bool real = type == UK_F64 || type == UK_F32 || type == UK_F16 || type == UK_BF16;
+    bool real = uk_type_is_float(type);
 
     if (!e)
         return NULL;
@@ -23,7 +16,10 @@ struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st) {
         e->integer = 1;
     if (reduce == UK_REDUCE_MAX || reduce == UK_REDUCE_MIN) {
         e->is_integer = !real;
-        e->integer = reduce == UK_REDUCE_MAX ? least[type] : most[type];
+        /* All bits of the largest u64 are set. */
+        e->integer = reduce == UK_REDUCE_MAX ? uk_integer_min(type)
+                     : type == UK_U64        ? -1
+                                             : uk_integer_max(type);
         e->number = reduce == UK_REDUCE_MAX ? -HUGE_VAL : HUGE_VAL;
     }
     return e;

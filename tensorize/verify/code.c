@@ -34,10 +34,10 @@ LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i,
 static void extend(struct uk_build *b, LLVMValueRef f, LLVMValueRef call, const struct uk_form *form) {
     for (int k = 0; k < form->arguments; k++) {
         const int type = form->argument[k].ctype;
-        const char *name = type == UK_U8 ? "zeroext" : "signext";
+        const char *name = uk_type_is_unsigned((enum uk_type)type) ? "zeroext" : "signext";
         unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
 
-        if (type != UK_I16 && type != UK_I8 && type != UK_U8)
+        if (type < UK_I64 || type >= UK_TYPES || uk_type_bytes((enum uk_type)type) >= 4)
             continue;
         LLVMAddAttributeAtIndex(f, (unsigned)k + 1, LLVMCreateEnumAttribute(b->llvm, kind, 0));
         LLVMAddCallSiteAttribute(call, (unsigned)k + 1, LLVMCreateEnumAttribute(b->llvm, kind, 0));

@@ -111,8 +111,8 @@ static bool is_kept(const struct uk_verifier *v, const int64_t *index) {
 static int64_t integer(struct uk_verifier *v, int n) {
     const struct uk_scale s = v->scale[n];
     const int64_t max = s.bits >= 63 ? INT64_MAX : (INT64_C(1) << s.bits) - 1;
-    const int64_t min = s.type == UK_U8 ? 0 : s.bits == uk_integer_bits(s.type) ? -max - 1 : -max;
-    const int64_t edge[] = {min, max, 0, s.type == UK_U8 ? 1 : -1};
+    const int64_t min = uk_type_is_unsigned(s.type) ? 0 : s.bits == uk_integer_bits(s.type) ? -max - 1 : -max;
+    const int64_t edge[] = {min, max, 0, uk_type_is_unsigned(s.type) ? 1 : -1};
 
     if (v->data == UK_EXTREME && n < v->tensors && uk_verify_random(v, 512))
         return edge[v->extreme[n]];
@@ -219,7 +219,7 @@ static union uk_value rounded(struct uk_verifier *v, int n) {
 
     if (!uk_type_is_float(s.type)) {
         m <<= uk_verify_random(v, (uint64_t)(s.bits - length) + 1);
-        return uk_wrap_to(s.type, negative && s.type != UK_U8 ? -m : m);
+        return uk_wrap_to(s.type, negative && !uk_type_is_unsigned(s.type) ? -m : m);
     }
     const double d = ldexp((double)m, first_exponent(v, &uk_formats[s.type]) - length + 1);
     const double r = uk_round_to(s.type, negative ? -d : d);

@@ -26,10 +26,6 @@ bool uk_verify_is_half(enum uk_type t) {
     return t == UK_F16 || t == UK_BF16;
 }
 
-int uk_integer_bits(enum uk_type t) {
-    return 8 * (int)uk_type_bytes(t) - (t != UK_U8);
-}
-
 /* ---- bounds ---- */
 
 struct range {

@@ -276,8 +276,6 @@ void uk_verify_negate(struct uk_verifier *v);
  * these sizes. */
 bool uk_verify_choose_magnitudes(struct uk_verifier *v);
 extern const struct uk_format uk_formats[]; /* by enum uk_type; float types only */
-/* Bits of an integer type without its sign. */
-int uk_integer_bits(enum uk_type t);
 /* True for f16 and bf16. */
 bool uk_verify_is_half(enum uk_type t);
 /* True if t is the tensor that the declaration computes, and this form reads its elements. Tensors that

@@ -47,8 +47,8 @@ static int below(uint64_t *x, int n) {
 }
 
 static struct shape draw(uint64_t *x) {
-    static const enum uk_type types[] = {UK_I64, UK_I32, UK_I16, UK_I8, UK_U8};
-    struct shape s = {.rank = 1 + below(x, RANK), .indices = below(x, 3), .type = types[below(x, 5)]};
+    static const enum uk_type types[] = {UK_I64, UK_I32, UK_I16, UK_I8, UK_U8, UK_U16, UK_U32, UK_U64};
+    struct shape s = {.rank = 1 + below(x, RANK), .indices = below(x, 3), .type = types[below(x, 8)]};
 
     s.axis = below(x, s.rank);
     for (int d = 0; d < s.rank; d++)
@@ -179,8 +179,7 @@ static int64_t make_data(const struct shape *s, struct random_data *d, struct uk
     d->uninterpreted = true;
     random_data_fill(d, p, random_next(x));
     for (int64_t i = 0; i < count; i++)
-        set_index(s, d, i,
-                  below(x, (int)extent) - (s->wraps && s->type != UK_U8 && below(x, 2) ? extent : 0));
+        set_index(s, d, i, below(x, (int)extent) - (s->wraps && s->type < UK_U8 && below(x, 2) ? extent : 0));
     random_data_interpret(d, p);
     return count;
 }
@@ -224,12 +223,10 @@ static bool is_read(const struct shape *s, int64_t at) {
 static void expect_refused(struct run *r, const struct shape *s, struct random_data *d, int64_t count,
                            uint64_t x) {
     static const int64_t least[] = {
-        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
-    static const int64_t most[] = {[UK_I64] = INT64_MAX,
-                                   [UK_I32] = INT32_MAX,
-                                   [UK_I16] = INT16_MAX,
-                                   [UK_I8] = INT8_MAX,
-                                   [UK_U8] = UINT8_MAX};
+        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U64] = 0};
+    static const int64_t most[] = {
+        [UK_I64] = INT64_MAX, [UK_I32] = INT32_MAX,  [UK_I16] = INT16_MAX,  [UK_I8] = INT8_MAX,
+        [UK_U8] = UINT8_MAX,  [UK_U16] = UINT16_MAX, [UK_U32] = UINT32_MAX, [UK_U64] = INT64_MAX};
     const int64_t extent = s->table[s->axis], below_first = (s->wraps ? -extent : 0) - 1;
     const int64_t bad[] = {extent, below_first, most[s->type], least[s->type] + s->temp, extent + 1};
     const int64_t last = s->indices ? s->index[s->indices - 1] : 1;

@@ -99,6 +99,37 @@ done
 # With 63 the sum may wrap, and the instruction computes something else.
 sed -i 's/62/63/g' "$work/narrow.uk"
 "$uk" explain "$work/narrow.uk" --target=riscv64-p 2>/dev/null | grep -A1 '^stage Q is compiled' | grep written >/dev/null || exit 1
+# Unsigned types: wrapping, comparisons, shifts, and conversions that saturate or round.
+cat >"$work/unsigned.uk" <<'END'
+tensor X f32 [N]
+tensor A i64 [N]
+END
+for type in u16 u32 u64; do
+    sed "s/TYPE/$type/g" <<'END' >>"$work/unsigned.uk"
+tensor TYPE_B TYPE [N]
+tensor TYPE_sum TYPE [N]
+tensor TYPE_bits TYPE [N]
+tensor TYPE_to TYPE [N]
+tensor TYPE_wide TYPE [N]
+tensor TYPE_f32 f32 [N]
+tensor TYPE_f64 f64 [N]
+tensor TYPE_bf16 bf16 [N]
+tensor TYPE_less i8 [N]
+TYPE_sum[i] = TYPE(A[i]) * 40503 - TYPE_B[i] * TYPE_B[i]
+TYPE_bits[i] = (TYPE_sum[i] >> TYPE_B[i] ^ TYPE_sum[i] << 3 & 4095) | TYPE(index(i))
+TYPE_to[i] = TYPE(X[i] * 1e9) + TYPE(X[i] * 3e18) + TYPE(X[i] * 1e38 * 100)
+TYPE_wide[i] = TYPE(f64(X[i]) * 5e18) + TYPE(f64(X[i]) / 7 * 30000)
+TYPE_f32[i] = f32(TYPE_sum[i])
+TYPE_f64[i] = f64(TYPE_sum[i] | 1)
+TYPE_bf16[i] = bf16(TYPE_sum[i])
+TYPE_less[i] = select(TYPE_sum[i] < TYPE_bits[i], 1, select(max(TYPE_sum[i], TYPE_B[i]) == TYPE_B[i], 2, 3))
+END
+done
+for target in "${targets[@]}" riscv64-p; do
+    computes 'check: ' "$work/unsigned.uk" --size N=999 --target=$target --check
+    grep elements "$work/out" >"$work/unsigned.$target"
+    cmp "$work/unsigned.$target" "$work/unsigned.${targets[0]}" || { cat "$work/unsigned.$target" "$work/unsigned.${targets[0]}"; exit 1; }
+done
 # Functions, also in vectors, which ARMv7 uses only if steps request them.
 {
     cat "$source/tests/cross/functions.uk"

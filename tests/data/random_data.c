@@ -99,7 +99,7 @@ static void fill_operand(const struct random_data *d, const struct uk_program *p
         memset(at, 0xff, d->bytes[i]);
     else if (d->small && random_data_mantissa(type) == 0)
         for (int64_t e = 0; e < n; e++) {
-            const int64_t v = random_below(x, 8) - (type == UK_U8 ? 0 : 3);
+            const int64_t v = random_below(x, 8) - (type >= UK_U8 ? 0 : 3);
 
             memcpy(at + e * (int64_t)uk_type_bytes(type), &v, uk_type_bytes(type));
         }
@@ -188,7 +188,11 @@ double random_data_value(enum uk_type type, const void *from, size_t e) {
         return (double)uk_from_f16(v.half);
     case UK_BF16:
         return (double)uk_from_bf16(v.half);
+    case UK_U64:
+        return (double)(uint64_t)v.i;
     case UK_U8:
+    case UK_U16:
+    case UK_U32:
         return (double)v.i;
     default:
         return (double)((int64_t)((uint64_t)v.i << unused) >> unused);

@@ -195,7 +195,9 @@ enum uk_type random_type(struct random_program *r) {
 
 static void literal(struct random_program *r, enum uk_type type, struct piece *out) {
     static const char *const halves[] = {"0.5", "1.5", "-0.5", "2.0", "2.5e-1", "0x1"};
-    static const char *const wide[] = {"-9223372036854775807", "-2147483648", "-32768", "-128", "255"};
+    static const char *const wide[] = {
+        "-9223372036854775807", "-2147483648",        "-32768", "-128", "255", "65535",
+        "4294967295",           "9223372036854775807"};
 
     out->type = type;
     out->range = (struct value_range){.max_magnitude = is_float(type) ? 3 : INFINITY, .exact = true};
@@ -208,7 +210,7 @@ static void literal(struct random_program *r, enum uk_type type, struct piece *o
     } else if (!is_float(type) && !below(r, 12)) {
         random_put(out->text, "%s", wide[type - UK_I64]);
     } else {
-        random_put(out->text, "%d", type == UK_U8 ? below(r, 4) : below(r, 7) - 3);
+        random_put(out->text, "%d", type >= UK_U8 ? below(r, 4) : below(r, 7) - 3);
     }
 }
 

@@ -31,6 +31,9 @@ tensor I1 i32 [N]
 tensor B1 u8 [N]
 tensor H1 f16 [N]
 tensor G1 bf16 [N]
+tensor U1 u16 [N]
+tensor V1 u32 [N]
+tensor W1 u64 [N]
 X1[i] = exp(X[i]) + tanh(X[i]) + sqrt(abs(X[i])) + round(X[i]) / max(X[i], 0.5)
 X1[i] += log(X[i]) * erf(X[i]) + pow(X[i], 1.5) + floor(X[i]) - ceil(X[i])
 X1[i] += sin(X[i]) + cos(X[i]) * tan(X[i]) + asin(X[i]) * acos(X[i]) + atan(X[i]) + log1p(X[i])
@@ -42,6 +45,10 @@ D1[i] += expm1(D[i]) + sinh(D[i]) - cosh(D[i]) + asinh(D[i]) * acosh(D[i]) + ata
 I1[i] = i32(X[i]) + (I[i] << 3) + (I[i] >> 2)
 I1[i] += max(max(-(I[i] + i32(B[i])), I[i] * i32(B[i])), i32(B[i]))
 B1[i] = u8(X[i])
+U1[i] = u16(X[i]) & 7 >> u16(D[i])
+V1[i] = max(u32(X[i]), u32(I[i])) >> 3
+W1[i] = min(u64(D[i]), u64(I[i])) >> 3
+X1[i] += f32(W1[i]) + f32(V1[i]) + f32(U1[i])
 H1[i] = H[i] * f16(X[i])
 G1[i] = G[i] + bf16(D[i])
 """

@@ -32,7 +32,7 @@ SIZES = {
 OTHERS = {("matmul_4x24", "gfx906"): "does not compile", ("matmul_4x24", "gfx90a"): "does not compile", ("matmul_gfx90a", "gfx906"): "needs gfx90a"}
 
 FLOATS = ("f32", "f64", "f16", "bf16")
-INTEGERS = ("i8", "u8", "i16", "i32", "i64")
+INTEGERS = ("i8", "u8", "i16", "i32", "i64", "u16", "u32", "u64")
 EXACT = ("X[i] + Y[i]", "X[i] - Y[i]", "X[i] * Y[i]", "-X[i]", "abs(X[i])", "max(X[i], Y[i])", "min(X[i], Y[i])", "select(X[i] < Y[i], X[i], -Y[i])",
          "select(X[i] == Y[i] or not (X[i] == X[i]), abs(X[i]), -abs(Y[i]))", "X[i] * Y[i] + X[i]", "max(max(X[i], Y[i]), 1)",
          "min(min(X[i], -Y[i]), 1)", "min(max(X[i], 2), 100)", "max(abs(X[i]), -Y[i])", "pad(X[i - 1], 1) + pad(X[i + 1], 0)",

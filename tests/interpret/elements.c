@@ -89,8 +89,11 @@ struct value get_value(enum uk_type t, const void *from, int n) {
         memcpy(&i8, at, 1);
         v.i = i8;
         break;
+    case UK_U64: /* the bits */
+        memcpy(&v.i, at, 8);
+        break;
     default:
-        v.i = *(const unsigned char *)at;
+        memcpy(&v.i, at, uk_type_bytes(t)); /* little-endian */
         break;
     }
     return v;

@@ -112,6 +112,11 @@ static int64_t shifted(char op, int width, bool is_unsigned, int64_t a, int64_t 
     return (int64_t)v;
 }
 
+/* Of integers; those of u64 are stored as their bits. */
+static bool is_less(enum uk_type t, struct value a, struct value b) {
+    return t == UK_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+}
+
 static struct value binary_of(enum uk_type t, char op, struct value a, struct value b) {
     const uint64_t x = (uint64_t)a.i, y = (uint64_t)b.i;
     char memory[8];
@@ -124,20 +129,23 @@ static struct value binary_of(enum uk_type t, char op, struct value a, struct va
                 : op == '&' ? (int64_t)(x & y)
                 : op == '^' ? (int64_t)(x ^ y)
                 : op == '|' ? (int64_t)(x | y)
-                : op == 'm' ? (a.i < b.i ? a.i : b.i)
-                : op == 'M' ? (a.i > b.i ? a.i : b.i)
-                            : shifted(op, 8 * (int)uk_type_bytes(t), t == UK_U8, a.i, b.i);
+                : op == 'm' ? (is_less(t, a, b) ? a.i : b.i)
+                : op == 'M' ? (is_less(t, b, a) ? a.i : b.i)
+                            : shifted(op, 8 * (int)uk_type_bytes(t), t >= UK_U8, a.i, b.i);
     put_value(t, memory, 0, (struct value){.i = r});
     return get_value(t, memory, 0);
 }
 
 static struct value converted(enum uk_type from, enum uk_type to, struct value v) {
-    static const long double least[] = {-0x1p63L, -0x1p31L, -32768, -128, 0};
-    static const long double most[] = {0x1p63L - 1, 2147483647, 32767, 127, 255};
+    static const long double least[] = {-0x1p63L, -0x1p31L, -32768, -128, 0, 0, 0, 0};
+    static const long double most[] = {0x1p63L - 1, 2147483647, 32767,      127,
+                                       255,         65535,      4294967295, 0x1p64L - 1};
     char memory[8];
 
     if (is_float(to)) {
-        long double x = is_float(from) ? (long double)v.d : (long double)v.i;
+        long double x = is_float(from)   ? (long double)v.d
+                        : from == UK_U64 ? (long double)(uint64_t)v.i
+                                         : (long double)v.i;
 
         return (struct value){.d = isnan(x)                          ? NAN
                                    : to == UK_F16 && !is_float(from) ? (double)(_Float16)(double)x
@@ -147,10 +155,8 @@ static struct value converted(enum uk_type from, enum uk_type to, struct value v
         long double x = truncl((long double)v.d);
         int k = (int)to - UK_I64;
 
-        return (struct value){.i = isnan(x) ? 0
-                                            : (int64_t)(x < least[k]  ? least[k]
-                                                        : x > most[k] ? most[k]
-                                                                      : x)};
+        x = isnan(x) ? 0 : x < least[k] ? least[k] : x > most[k] ? most[k] : x;
+        return (struct value){.i = to == UK_U64 ? (int64_t)(uint64_t)x : (int64_t)x};
     }
     put_value(to, memory, 0, v);
     return get_value(to, memory, 0);
@@ -264,8 +270,9 @@ static void arithmetic(void **state) {
 }
 
 static bool holds(int relation, enum uk_type t, struct value x, struct value y) {
-    const bool less = is_float(t) ? x.d < y.d : x.i < y.i, equal = is_float(t) ? x.d == y.d : x.i == y.i;
-    const bool more = is_float(t) ? x.d > y.d : x.i > y.i;
+    const bool less = is_float(t) ? x.d < y.d : is_less(t, x, y),
+               equal = is_float(t) ? x.d == y.d : x.i == y.i,
+               more = is_float(t) ? x.d > y.d : is_less(t, y, x);
     const bool all[] = {equal, !equal, less, less || equal, more, more || equal};
 
     return all[relation];
@@ -316,7 +323,7 @@ static void conversions(void **state) {
 
 static struct value unary_of(enum uk_type t, int function, struct value v) {
     if (!is_float(t))
-        return function && v.i >= 0 ? v : binary_of(t, '-', (struct value){.i = 0}, v);
+        return function && (v.i >= 0 || t == UK_U64) ? v : binary_of(t, '-', (struct value){.i = 0}, v);
     const double d[] = {-v.d,      fabs(v.d),  t == UK_F64 ? sqrt(v.d) : rounded(t, sqrtl((long double)v.d)),
                         rint(v.d), floor(v.d), ceil(v.d)};
     return (struct value){.d = d[function]};
@@ -366,6 +373,9 @@ static void literals(void **state) {
         {UK_I32, "-2147483648", {.i = INT32_MIN}},
         {UK_I64, "-9223372036854775807 - 1", {.i = INT64_MIN}},
         {UK_U8, "255", {.i = 255}},
+        {UK_U16, "65535", {.i = 65535}},
+        {UK_U32, "4294967295", {.i = 4294967295}},
+        {UK_U64, "9223372036854775807 * 2 + 1", {.i = -1}},
     };
 
     (void)state;

@@ -339,7 +339,7 @@ static void messages_name_the_item(void **state) {
         {"uk_index_floordiv(p, b->n, 0)",
          "broken: before statement 1: error: the divisor 0 is not positive; "},
         {"uk_tensor(p, \"Z\", UK_F32, 9,", "broken: tensor 4: error: Z has 9 dimensions; "},
-        {"uk_scalar(p, \"s\", UK_TYPES)", "broken: scalar 1: error: there is no type 9 of scalars; "},
+        {"uk_scalar(p, \"s\", UK_TYPES)", "broken: scalar 1: error: there is no type 12 of scalars; "},
         {"uk_assume(p, NULL)", "broken: assumption 1: error: uk_assume takes a relation, and it is NULL; "},
         {"uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, NULL)", "broken: statement 1: error: "},
         {"uk_intrinsic(p, NULL)", "broken: intrinsic 2: error: the intrinsic is NULL; "},

@@ -96,6 +96,22 @@ def constants(folder):
     compiled(folder, write(folder / "constants.h", text), [], body)
 
 
+def integers(folder):
+    """Scalars and elements of each integer type, as the C types of the header; the largest ones wrap."""
+    body, files = "", []
+    for kind, bits in {f"{sign}{bits}": bits for sign in "iu" for bits in (8, 16, 32, 64)}.items():
+        c = ("uint" if kind[0] == "u" else "int") + f"{bits}_t"
+        most = 2 ** (bits - (kind[0] == "i")) - 1
+        files.append(write(folder / f"sum_{kind}.uk", f"scalar s {kind}\ntensor X {kind} [N]\ntensor Y {kind} [N]\nY[i] = X[i] + s\n"))
+        body += (f"    {{\n        const {c} x[2] = {{1, ({c})-1}};\n        {c} y[2];\n        if (sum_{kind}(2, {most}u, x, y) || "
+                 f"y[0] != ({c})({most}u + 1u) || y[1] != ({c})({most}u - 1u)) {{\n            puts(\"{kind}\");\n            return 1;\n        }}\n    }}\n")
+    header = folder / "integers.h"
+    run(uk, "compile", *files, "--target=x86_64-avx2", "--emit=header", "-o", header)
+    run(uk, "compile", *files, "--target=x86_64-avx2", "-o", folder / "integers.o")
+    if not failures:
+        compiled(folder, header, [folder / "integers.o"], body)
+
+
 def on_device(folder):
     """A size with the name of the device parameter."""
     text = run(uk, "compile", write(folder / "device.uk", program("gpu", "gpu_", "work", "work_")), "--workspace=argument", "--target=amdgcn-gfx906",
@@ -106,7 +122,7 @@ def on_device(folder):
 
 
 with tempfile.TemporaryDirectory() as made:
-    for case in (names, constants, on_device):
+    for case in (names, constants, integers, on_device):
         (pathlib.Path(made) / case.__name__).mkdir()
         case(pathlib.Path(made) / case.__name__)
     file = write(pathlib.Path(made) / "add.uk", program("N", "s", "X", "Y"))

@@ -62,6 +62,12 @@ static double value_of(const struct uk_network_tensor *t, const void *data, size
         return ((const int8_t *)data)[i];
     case UK_U8:
         return ((const uint8_t *)data)[i];
+    case UK_U16:
+        return ((const uint16_t *)data)[i];
+    case UK_U32:
+        return ((const uint32_t *)data)[i];
+    case UK_U64:
+        return (double)((const uint64_t *)data)[i];
     default:
         return NAN;
     }

@@ -8,8 +8,8 @@ of the schema that tests need.
 import ast
 import struct
 
-FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL, FLOAT16, BFLOAT16 = 1, 2, 3, 6, 7, 8, 9, 10, 16
-FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", BFLOAT16: "H"}
+FLOAT, UINT8, INT8, UINT16, INT32, INT64, STRING, BOOL, FLOAT16, UINT32, UINT64, BFLOAT16 = 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 16
+FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", UINT16: "H", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", UINT32: "I", UINT64: "Q", BFLOAT16: "H"}
 
 
 def varint(value):
@@ -41,6 +41,12 @@ def elements(kind, values):
 def tensor(name, shape, values, kind=FLOAT):
     """A TensorProto with its elements as bytes."""
     return b"".join(number(1, n) for n in shape) + number(2, kind) + text(8, name) + text(9, elements(kind, values))
+
+
+def listed(name, shape, values, kind):
+    """A TensorProto of an unsigned type with its elements as a list of numbers."""
+    return (b"".join(number(1, n) for n in shape) + number(2, kind) + text(8, name)
+            + text(5 if kind == UINT16 else 11, b"".join(varint(v) for v in values)))
 
 
 def external(name, shape, location, kind=FLOAT, **entries):
@@ -110,7 +116,8 @@ def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=No
 
 
 def npy(shape, values, kind=FLOAT):
-    descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", FLOAT16: "<f2", BFLOAT16: "<V2"}[kind]
+    descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", FLOAT16: "<f2", BFLOAT16: "<V2", UINT16: "<u2", UINT32: "<u4",
+             UINT64: "<u8"}[kind]
     head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({''.join(f'{n}, ' for n in shape)}), }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + elements(kind, values)

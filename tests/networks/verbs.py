@@ -18,7 +18,7 @@ import tempfile
 
 import every_operator
 import small_networks
-from onnx_writer import BFLOAT16, BOOL, FLOAT, INT32, INT64, UINT8, elements, external, model, node, npy, tensor, value
+from onnx_writer import BFLOAT16, BOOL, FLOAT, INT32, INT64, UINT8, UINT16, UINT32, UINT64, elements, external, listed, model, node, npy, tensor, value
 
 uk, cc, *targets = sys.argv[1:]
 failures = []
@@ -364,6 +364,26 @@ def check_means():
     expect(r"sum\(r0, r1 where r0 < 2 and r1 < 3\) max\(f32\(i32\(x0\[.*/ 6 / ", text.replace("\n", " "), "means of six")
 
 
+def check_unsigned():
+    """Sums modulo 2^n, constants of both encodings, conversions to and from f32, and files of each unsigned type."""
+    for kind, descr, bits in (UINT16, "<u2", 16), (UINT32, "<u4", 32), (UINT64, "<u8", 64):
+        x, c, d = [0, 1, 2 ** (bits - 1), 2**bits - 1], [5, 2**bits - 1, 2 ** (bits - 1) + 1, 3], [2**bits - 1, 7, 2 ** (bits - 1), 0]
+        f = [-1.5, 2.0**70, 3.99, 4e4]
+        nodes = [node("Add", ["x", "c"], ["s"]), node("Max", ["s", "d"], ["y"]), node("Cast", ["x"], ["z"], to=FLOAT),
+                 node("Cast", ["f"], ["t"], to=kind)]
+        write("unsigned.onnx", model(nodes, [value("x", [4], kind), value("f", [4])],
+                                     [value("y", [4], kind), value("z", [4]), value("t", [4], kind)],
+                                     [tensor("c", [4], c, kind), listed("d", [4], d, kind)]))
+        write("x.npy", npy([4], x, kind))
+        write("f.npy", npy([4], f))
+        run("run", "unsigned.onnx", "--input=x.npy", "--input=f.npy", "--output=y.npy", "--output=z.npy", "--output=t.npy", "--check=all")
+        sums = [max((a + b) % 2**bits, m) for a, b, m in zip(x, c, d)]
+        for file, wanted in {"y.npy": (descr, (4,), elements(kind, sums)), "z.npy": ("<f4", (4,), elements(FLOAT, [float(v) for v in x])),
+                             "t.npy": (descr, (4,), elements(kind, [0, 2**bits - 1, 3, 40000]))}.items():
+            if read_npy(file) != wanted:
+                fail(f"{file} of {descr}: {read_npy(file)}, not {wanted}")
+
+
 def check_explain():
     said = run("explain", "convolutions.onnx")
     expect(r"^layer 0: Conv\+Clip clip_a0\n    f32 \[1, 10, 10, 7\], in memory as \[1, 10, 7, 10\], 2800 bytes at \d+, 0.0189 M multiply-adds$", said, "uk explain")
@@ -398,6 +418,7 @@ with tempfile.TemporaryDirectory() as work:
     check_layers()
     check_compile()
     check_means()
+    check_unsigned()
     check_explain()
     check_time()
     os.chdir("/")

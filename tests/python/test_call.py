@@ -131,7 +131,7 @@ def test_several_outputs():
 
 
 TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i64": np.int64, "i32": np.int32, "i16": np.int16,
-         "i8": np.int8, "u8": np.uint8}
+         "i8": np.int8, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
 
 
 @pytest.mark.parametrize("kind", TYPES)

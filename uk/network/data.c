@@ -54,10 +54,12 @@ static const char *fill_random(const struct uk_network_tensor *t, void *data, ui
             ((uint8_t *)data)[i] = (uint8_t)(next(&state) & (t->is_boolean ? 1 : 255));
         return t->is_boolean ? "random, 0 or 1" : "random, all bytes";
     case UK_I16:
+    case UK_U16:
         for (size_t i = 0; i < t->elements; i++)
             ((int16_t *)data)[i] = (int16_t)(next(&state) & 1);
         return "random, 0 or 1";
     case UK_I32:
+    case UK_U32:
         for (size_t i = 0; i < t->elements; i++)
             ((int32_t *)data)[i] = (int32_t)(next(&state) & 1);
         return "random, 0 or 1";

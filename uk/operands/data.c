@@ -119,9 +119,18 @@ static void set_value(const struct uk_array *a, size_t i, int v) {
     case UK_I8:
         ((int8_t *)a->origin)[i] = (int8_t)v;
         break;
+    case UK_U16:
+        ((uint16_t *)a->origin)[i] = (uint16_t)abs(v);
+        break;
+    case UK_U32:
+        ((uint32_t *)a->origin)[i] = (uint32_t)abs(v);
+        break;
+    case UK_U64:
+        ((uint64_t *)a->origin)[i] = (uint64_t)abs(v);
+        break;
     case UK_U8:
     case UK_TYPES:
-        ((uint8_t *)a->origin)[i] = (uint8_t)(v < 0 ? -v : v);
+        ((uint8_t *)a->origin)[i] = (uint8_t)abs(v);
         break;
     }
 }
@@ -148,6 +157,12 @@ double uk_data_value(const struct uk_array *a, size_t i) {
         return ((const int16_t *)a->origin)[i];
     case UK_I8:
         return ((const int8_t *)a->origin)[i];
+    case UK_U16:
+        return ((const uint16_t *)a->origin)[i];
+    case UK_U32:
+        return ((const uint32_t *)a->origin)[i];
+    case UK_U64:
+        return (double)((const uint64_t *)a->origin)[i];
     case UK_U8:
     case UK_TYPES:
         break;

@@ -119,12 +119,15 @@ static const struct {
     const char *word;
     enum uk_type type;
 } foreign_types[] = {
-    {"double", UK_F64},  {"float64", UK_F64},   {"fp64", UK_F64},    {"float", UK_F32},   {"float32", UK_F32},
-    {"fp32", UK_F32},    {"single", UK_F32},    {"half", UK_F16},    {"float16", UK_F16}, {"fp16", UK_F16},
-    {"bfloat", UK_BF16}, {"bfloat16", UK_BF16}, {"long", UK_I64},    {"int64", UK_I64},   {"int64_t", UK_I64},
-    {"int", UK_I32},     {"int32", UK_I32},     {"int32_t", UK_I32}, {"short", UK_I16},   {"int16", UK_I16},
-    {"int16_t", UK_I16}, {"char", UK_I8},       {"int8", UK_I8},     {"int8_t", UK_I8},   {"s8", UK_I8},
-    {"byte", UK_U8},     {"uint8", UK_U8},      {"uint8_t", UK_U8},
+    {"double", UK_F64},  {"float64", UK_F64},  {"fp64", UK_F64},    {"float", UK_F32},
+    {"float32", UK_F32}, {"fp32", UK_F32},     {"single", UK_F32},  {"half", UK_F16},
+    {"float16", UK_F16}, {"fp16", UK_F16},     {"bfloat", UK_BF16}, {"bfloat16", UK_BF16},
+    {"long", UK_I64},    {"int64", UK_I64},    {"int64_t", UK_I64}, {"int", UK_I32},
+    {"int32", UK_I32},   {"int32_t", UK_I32},  {"short", UK_I16},   {"int16", UK_I16},
+    {"int16_t", UK_I16}, {"char", UK_I8},      {"int8", UK_I8},     {"int8_t", UK_I8},
+    {"s8", UK_I8},       {"byte", UK_U8},      {"uint8", UK_U8},    {"uint8_t", UK_U8},
+    {"uint16", UK_U16},  {"uint16_t", UK_U16}, {"uint", UK_U32},    {"unsigned", UK_U32},
+    {"uint32", UK_U32},  {"uint32_t", UK_U32}, {"uint64", UK_U64},  {"uint64_t", UK_U64},
 };
 
 enum uk_type uk_expect_type(struct uk_parser *ps) {
