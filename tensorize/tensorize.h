@@ -288,8 +288,9 @@ struct uk_index *uk_index_multiply(struct uk_program *p, struct uk_index *a, str
 struct uk_index *uk_index_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor);
 struct uk_index *uk_index_mod(struct uk_program *p, struct uk_index *a, int64_t divisor);
 /* tensor[index...], an element of a tensor of integers (one index per dimension), as a whole subscript of an
- * element that a statement reads. Before the statement runs, all such elements are tested; the function
- * returns UK_INVALID_INDEX if one is outside its dimension. */
+ * element that a statement reads or writes. Before the statement runs, all such elements are tested; the
+ * function returns UK_INVALID_INDEX if one is outside its dimension. Instances of a statement that write one
+ * element do so in the order of the statement's iterators. */
 struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]);
 /* As the element, but counts from the end if it is negative: the extent of the dimension that it is a
  * subscript of is added. */
@@ -395,8 +396,8 @@ struct uk_reduction {
 };
 /* Adds tensor[index...] = value for all values of the iterators, optionally (else NULL) with a reduction
  * over some of them. `label` is the stage's name (NULL: the tensor's). There is one index per dimension:
- * an iterator, or an iterator plus an offset. With an offset, even 0, the statement writes a part of the
- * tensor. */
+ * an iterator, or an iterator plus an offset, or what uk_index_element() or uk_index_wrap() returns. With an
+ * offset, even 0, the statement writes a part of the tensor. */
 void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
                   struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
                   struct uk_expr *value);

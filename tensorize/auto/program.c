@@ -17,7 +17,8 @@ static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
 }
 
 bool uk_is_elementwise(const struct uk_stage *st) {
-    return !st->is_copy && st->statement->reduce == UK_REDUCE_NONE && st->statement->assign == UK_ASSIGN;
+    return !st->is_copy && st->statement->reduce == UK_REDUCE_NONE && st->statement->assign == UK_ASSIGN &&
+           !uk_is_gathered(&st->operand[0]);
 }
 
 /* Applies the step if it is legal; one that is refused leaves everything as it was. */

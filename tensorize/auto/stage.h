@@ -45,8 +45,8 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
 
 /* ---- program.c ---- */
 
-/* True if the stage computes each element of its output from single elements, without a
- * sum. */
+/* True if the stage computes each element of its output from single elements, without a sum, and writes each
+ * once. */
 bool uk_is_elementwise(const struct uk_stage *st);
 /* The only stage that reads the temp that st writes; NULL: several do, or another stage writes it too. */
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);

@@ -67,10 +67,16 @@ static bool test(struct uk_frame *f, struct uk_statement *s, const struct uk_acc
     return uk_flatten(f, &element, 1, &t.value) && test_all(&t, 0);
 }
 
-static bool test_in(struct uk_frame *f, struct uk_statement *s, const struct uk_expr *e) {
-    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims; d++)
-        if (e->access.index[d]->op == UK_I_ELEMENT && !test(f, s, &e->access, d))
+static bool test_access(struct uk_frame *f, struct uk_statement *s, const struct uk_access *a) {
+    for (int d = 0; d < a->tensor->dims; d++)
+        if (a->index[d]->op == UK_I_ELEMENT && !test(f, s, a, d))
             return false;
+    return true;
+}
+
+static bool test_in(struct uk_frame *f, struct uk_statement *s, const struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS && !test_access(f, s, &e->access))
+        return false;
     for (int i = 0; i < 3 && e->arg[i]; i++)
         if (!test_in(f, s, e->arg[i]))
             return false;
@@ -80,6 +86,7 @@ static bool test_in(struct uk_frame *f, struct uk_statement *s, const struct uk_
 enum uk_status uk_check_elements(struct uk_frame *f, struct uk_statement *s) {
     for (int i = 0; i < s->iterators; i++)
         s->iterator[i]->slot = i;
-    test_in(f, s, s->right);
+    if (test_access(f, s, &s->left))
+        test_in(f, s, s->right);
     return f->status;
 }

@@ -81,13 +81,19 @@ static void mark_tensor(const struct demand *d, const struct uk_tensor *t) {
         memset(marks_of(d, s), 1, (size_t)s->elements);
 }
 
+/* Marks all elements of the tensors whose elements are subscripts of the access. */
+static void mark_subscripts(const struct demand *d, const struct uk_access *a) {
+    for (int i = 0; i < a->tensor->dims; i++)
+        if (a->index[i]->op == UK_I_ELEMENT)
+            mark_tensor(d, a->index[i]->tensor);
+}
+
 /* Marks all elements of all tensors that e reads, subscripts included. */
 static void mark_all(const struct demand *d, const struct uk_expr *e) {
-    for (int i = 0; e->op == UK_E_ACCESS && i < e->access.tensor->dims; i++)
-        if (e->access.index[i]->op == UK_I_ELEMENT)
-            mark_tensor(d, e->access.index[i]->tensor);
-    if (e->op == UK_E_ACCESS)
+    if (e->op == UK_E_ACCESS) {
+        mark_subscripts(d, &e->access);
         mark_tensor(d, e->access.tensor);
+    }
     for (int i = 0; i < 3 && e->arg[i]; i++)
         mark_all(d, e->arg[i]);
 }
@@ -104,8 +110,9 @@ static bool is_element_requested(struct uk_visit *v) {
         return false;
     if (v->statement->scan || reads(v->right, v->target))
         memset(marks, 1, n);
-    if (!has_loaded_subscript(v->statement->right))
+    if (!has_loaded_subscript(v->statement->right) && !uk_scatters(v->statement))
         return reads_written(d, v->right);
+    mark_subscripts(d, &v->statement->left);
     mark_all(d, v->statement->right);
     return false;
 }

@@ -4,75 +4,6 @@
 #include <string.h>
 #include "language.h"
 
-static bool is_reduced(const struct uk_statement *s, const struct uk_var *v) {
-    for (int i = 0; i < s->reduced; i++)
-        if (s->reduced_iterator[i] == v)
-            return true;
-    return false;
-}
-
-/* Returns the iterator of a left subscript "i", "i + offset", "offset + i" or "i - offset"; else NULL. */
-static struct uk_var *left_iterator(struct uk_program *p, const struct uk_index *e) {
-    if (e->op == UK_I_VAR)
-        return e->var->kind == UK_VAR_ITERATOR ? e->var : NULL;
-    if (e->op != UK_I_ADD && e->op != UK_I_SUB)
-        return NULL;
-    struct uk_var *l = left_iterator(p, e->a), *r = e->op == UK_I_ADD ? left_iterator(p, e->b) : NULL;
-
-    return l && r ? NULL : l ? l : r;
-}
-
-/* True if e contains no iterator except v; *count counts v's occurrences. */
-static bool only_iterator(const struct uk_index *e, const struct uk_var *v, int *count) {
-    if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR) {
-        ++*count;
-        return e->var == v;
-    }
-    return (!e->a || only_iterator(e->a, v, count)) && (!e->b || only_iterator(e->b, v, count));
-}
-
-static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
-    struct uk_tensor *t = s->left.tensor;
-
-    s->iterators = 0;
-    for (int i = 0; i < t->dims; i++) {
-        struct uk_index *e = s->left.index[i];
-        struct uk_var *v = left_iterator(p, e);
-        int count = 0;
-
-        if (!uk_check_affine(p, e, true))
-            return false;
-        if (!v || !only_iterator(e, v, &count) || count != 1)
-            return uk_program_fail(p, UK_REFUSED, e->at,
-                                   "subscript %d of %s on the left is not an iterator, or iterator plus an "
-                                   "offset of sizes; write it as one",
-                                   i, t->name);
-        if (uk_iterator_number(s, v) >= 0)
-            return uk_program_fail(p, UK_REFUSED, e->at,
-                                   "%s appears twice on the left; use each iterator once", v->name);
-        if (is_reduced(s, v) && !s->scan)
-            return uk_program_fail(
-                p, UK_REFUSED, e->at,
-                "%s is reduced, but also on the left; remove it on one side, or write scan", v->name);
-        s->iterator[s->iterators++] = v;
-    }
-    s->left_iterators = s->iterators;
-    if (s->scan && s->reduced > 1)
-        return uk_program_fail(p, UK_REFUSED, s->at,
-                               "scan runs along %d iterators; scan along one, then along the next",
-                               s->reduced);
-    for (int i = 0; i < s->reduced; i++) {
-        struct uk_var *v = s->reduced_iterator[i];
-
-        if (s->scan && uk_iterator_number(s, v) < 0)
-            return uk_program_fail(p, UK_REFUSED, s->at,
-                                   "scan runs along %s, which is not on the left; add it there", v->name);
-        if (!s->scan)
-            s->iterator[s->iterators++] = v;
-    }
-    return true;
-}
-
 static bool all_known(struct uk_program *p, const struct uk_statement *s, const struct uk_index *e) {
     if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && uk_iterator_number(s, e->var) < 0)
         return uk_program_fail(p, UK_REFUSED, e->at,
@@ -138,6 +69,11 @@ static bool check_access(struct uk_program *p, struct uk_statement *s, struct uk
     struct uk_tensor *t = e->access.tensor;
 
     t->is_read = true;
+    if (t == s->left.tensor && uk_scatters(s))
+        return uk_program_fail(p, UK_REFUSED, e->at,
+                               "%s is read and written by one statement, which writes it at elements of a "
+                               "tensor; read a copy in a temp",
+                               t->name);
     for (int i = 0; i < t->dims; i++) {
         const struct uk_index *x = e->access.index[i];
 
@@ -150,6 +86,15 @@ static bool check_access(struct uk_program *p, struct uk_statement *s, struct uk
                 "%s is read and written by one statement; read the same element, or use a temp", t->name);
     }
     return true;
+}
+
+/* Checks the elements that are subscripts of the left side. */
+static bool check_left_elements(struct uk_program *p, struct uk_statement *s) {
+    for (int d = 0; d < s->left.tensor->dims; d++)
+        if (s->left.index[d]->op == UK_I_ELEMENT &&
+            !check_element(p, s->left.index[d], s->left.tensor, false))
+            return false;
+    return visit_subscripts(p, s, &s->left, check_access);
 }
 
 bool uk_same_extent(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b) {
@@ -189,9 +134,12 @@ static const char *extent_text(struct uk_program *p, const struct uk_index *e) {
 /* True if a statement writes the tensor at an offset along the dimension; then each statement writes a part
  * of it there. */
 static bool is_in_parts(const struct uk_program *p, const struct uk_tensor *t, int d) {
-    for (const struct uk_statement *s = p->statements; s; s = s->next)
-        if (s->left.tensor == t && (s->left.index[d]->op != UK_I_VAR || s->left.index[d]->is_offset))
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        const struct uk_index *e = s->left.tensor == t ? s->left.index[d] : NULL;
+
+        if (e && e->op != UK_I_ELEMENT && (e->op != UK_I_VAR || e->is_offset))
             return true;
+    }
     return false;
 }
 
@@ -356,6 +304,7 @@ static void range_of_whole(struct uk_statement *s, bool offset) {
 static bool find_ranges(struct uk_program *p, struct uk_statement *s) {
     memset(s->extent, 0, sizeof s->extent);
     if (!given_ranges(p, s) || !take_ranges(p, s, &s->left) ||
+        !visit_subscripts(p, s, &s->left, range_of_access) ||
         !visit_right(p, s, s->right, false, range_of_access))
         return false;
     range_of_whole(s, false);
@@ -413,14 +362,17 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
                                "%s is finite, and this statement writes it; leave `finite` out, or write "
                                "another tensor",
                                t->name);
+    const bool keeps = s->assign != UK_ASSIGN || uk_scatters(s);
+
     t->is_written = true;
-    if (s->assign != UK_ASSIGN)
+    if (s->assign != UK_ASSIGN || (keeps && !is_written_before(p, s, t)))
         t->is_read = true;
-    if (!find_left_iterators(p, s) || !visit_right(p, s, s->right, false, check_access) ||
-        !check_where(p, s, s->where) || !find_ranges(p, s) || !uk_check_types(p, s) ||
+    if (!uk_find_left_iterators(p, s) || !check_left_elements(p, s) ||
+        !visit_right(p, s, s->right, false, check_access) || !check_where(p, s, s->where) ||
+        !find_ranges(p, s) || !uk_check_types(p, s) || !visit_subscripts(p, s, &s->left, check_temp_read) ||
         !visit_right(p, s, s->right, false, check_temp_read))
         return false;
-    if (s->assign != UK_ASSIGN && t->kind == UK_TENSOR_TEMP && !is_written_before(p, s, t))
+    if (keeps && t->kind == UK_TENSOR_TEMP && !is_written_before(p, s, t))
         return uk_program_fail(p, UK_REFUSED, s->at, "temp %s has no value yet; write it by = first",
                                t->name);
     return true;

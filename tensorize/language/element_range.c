@@ -37,8 +37,11 @@ bool uk_element_range(const struct uk_program *p, const struct uk_tensor *t, con
     struct range r = {
         .of = t, .size = size, .upper = most, .lower = uk_type_is_unsigned(t->type) ? 0 : -most};
 
-    for (const struct uk_statement *s = p->statements; s; s = s->next)
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        for (int d = 0; d < s->left.tensor->dims; d++)
+            narrow(&r, s->left.index[d], s->left.tensor->shape[d]);
         narrow_by(&r, s->right);
+    }
     *lower = r.lower;
     *upper = r.upper;
     return r.any && !r.overflow && r.lower < r.upper;

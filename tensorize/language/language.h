@@ -422,6 +422,9 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
  * Returns false after failing the program. */
 bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index *const from[],
                  struct uk_index *to[]);
+/* program_value.c: a subscript of a dimension of that extent. A copy with the extent to add if it is
+ * wrap(..); NULL after failing the program. */
+struct uk_index *uk_wrapped_by(struct uk_program *p, struct uk_index *e, struct uk_index *extent);
 /* An integer literal. */
 struct uk_expr *uk_literal(struct uk_program *p, int64_t value);
 /* program_query.c: returns whether the generated function has size arguments, that is, sizes that are not
@@ -433,6 +436,14 @@ static inline int uk_iterator_number(const struct uk_statement *s, const struct 
         if (s->iterator[i] == v)
             return i;
     return -1;
+}
+/* True if a subscript of the left side is an element of a tensor. Instances then may write one element
+ * several times, in the order of the iterators. */
+static inline bool uk_scatters(const struct uk_statement *s) {
+    for (int d = 0; d < s->left.tensor->dims; d++)
+        if (s->left.index[d]->op == UK_I_ELEMENT)
+            return true;
+    return false;
 }
 static inline bool uk_is_zero(const struct uk_expr *e) {
     return e->op == UK_E_NUMBER && (e->is_integer ? e->integer == 0 : e->number == 0);
@@ -473,6 +484,8 @@ enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char
 /* Parses one item, an intrinsic for instance, and adds it to the program. */
 enum uk_status uk_parse_item(struct uk_program *p, const char *text);
 
+/* check_left.c: finds the statement's iterators. Returns false after failing the program. */
+bool uk_find_left_iterators(struct uk_program *p, struct uk_statement *s);
 /* Check one statement by rule 3 (check_type.c), and one tensor's strides and layout (check_tensor.c). Return
  * false after failing the program. */
 bool uk_check_types(struct uk_program *p, struct uk_statement *s);

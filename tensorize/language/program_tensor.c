@@ -266,8 +266,12 @@ static void add_statement(struct uk_program *p, struct uk_statement **link, cons
     s->left.at = s->at = p->at;
     s->assign = assign;
     s->right = value;
-    if (!uk_set_dims(p, "index", t->dims, index, s->left.index) ||
-        (reduction && !set_reduction(p, s, reduction)))
+    if (!uk_set_dims(p, "index", t->dims, index, s->left.index))
+        return;
+    for (int d = 0; d < t->dims; d++)
+        if (!(s->left.index[d] = uk_wrapped_by(p, s->left.index[d], t->shape[d])))
+            return;
+    if ((reduction && !set_reduction(p, s, reduction)))
         return;
     *link = s;
 }

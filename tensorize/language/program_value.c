@@ -111,8 +111,7 @@ struct uk_index *uk_index_wrap(struct uk_program *p, struct uk_index *element) {
     return e;
 }
 
-/* Copies wrap(I[k]) as a subscript of a dimension, whose extent it adds. */
-static struct uk_index *wrapped_by(struct uk_program *p, struct uk_index *e, struct uk_index *extent) {
+struct uk_index *uk_wrapped_by(struct uk_program *p, struct uk_index *e, struct uk_index *extent) {
     struct uk_index *own;
 
     if (e->op != UK_I_ELEMENT || !e->wraps)
@@ -140,7 +139,7 @@ struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_
     if (!uk_set_dims(p, "index", t->dims, index, e->access.index))
         return NULL;
     for (int d = 0; d < t->dims; d++)
-        if (!(e->access.index[d] = wrapped_by(p, e->access.index[d], t->shape[d])))
+        if (!(e->access.index[d] = uk_wrapped_by(p, e->access.index[d], t->shape[d])))
             return NULL;
     return e;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks of elements used as subscripts: before the nest, loops over the elements that the statement reads
+ * Checks of elements used as subscripts: before the nest, loops over the elements that the statement uses
  * check each. No stage of the nest writes their tensor (schedule/attach.c).
  */
 #include "lower.h"
@@ -93,10 +93,16 @@ static bool add_check(struct checking *c, const struct uk_statement *t, const st
     return true;
 }
 
-static bool add_checks(struct checking *c, const struct uk_statement *t, const struct uk_expr *e) {
-    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims; d++)
-        if (e->access.index[d]->op == UK_I_ELEMENT && !add_check(c, t, &e->access, d))
+static bool add_checks_of(struct checking *c, const struct uk_statement *t, const struct uk_access *a) {
+    for (int d = 0; d < a->tensor->dims; d++)
+        if (a->index[d]->op == UK_I_ELEMENT && !add_check(c, t, a, d))
             return false;
+    return true;
+}
+
+static bool add_checks(struct checking *c, const struct uk_statement *t, const struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS && !add_checks_of(c, t, &e->access))
+        return false;
     for (int i = 0; i < 3 && e->arg[i]; i++)
         if (!add_checks(c, t, e->arg[i]))
             return false;
@@ -111,7 +117,7 @@ enum uk_status uk_lower_checks(struct uk_schedule *s, const struct uk_stage *st,
         reads |= st->operand[o].is_subscript;
     if (!reads)
         return UK_OK;
-    if (!add_checks(&c, st->source, st->source->right))
+    if (!add_checks_of(&c, st->source, &st->source->left) || !add_checks(&c, st->source, st->source->right))
         return uk_out_of_memory(s->context);
     *end = c.end;
     return UK_OK;

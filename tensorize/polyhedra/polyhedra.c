@@ -313,12 +313,14 @@ static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const
 
 /* Pairs of instances that access one element of the tensor that the stage writes, at least one of them
  * writing. The terms of a sum have no order by definition: `relax` leaves out dependences that are due to the
- * reduction itself. */
+ * reduction itself. Stages that write at elements of a tensor do not reduce, and may write one element
+ * several times, in their order. */
 static isl_map *conflicts(struct uk_schedule *s, const struct uk_stage *st, bool relax) {
     const struct uk_operand *w = &st->operand[0];
     isl_map *write = loops_to(s, st, w->index, w->tensor->stored_dims);
-    isl_map *all =
-        relax ? NULL : isl_map_apply_range(isl_map_copy(write), isl_map_reverse(isl_map_copy(write)));
+    isl_map *all = relax && !uk_is_gathered(w)
+                       ? NULL
+                       : isl_map_apply_range(isl_map_copy(write), isl_map_reverse(isl_map_copy(write)));
 
     for (int o = 1; o < st->operands; o++) {
         if (st->operand[o].tensor != w->tensor)
@@ -352,6 +354,11 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
     if (empty == isl_bool_true)
         return UK_OK;
     enum uk_status status = uk_isl_status(s);
+    if (!status && uk_is_gathered(&st->operand[0]))
+        return uk_fail(s->context, UK_REFUSED, at,
+                       "%s: stage %s writes %s at elements of a tensor, which may be equal, and this order "
+                       "would write some of these in another order; leave the loops in theirs",
+                       step, st->name, st->operand[0].tensor->name);
     return status ? status
                   : uk_fail(s->context, UK_REFUSED, at,
                             "%s: stage %s reads elements of %s that it writes itself; this order would read "
@@ -383,6 +390,12 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
     enum uk_status status = uk_isl_status(s);
     if (status)
         return status;
+    if (uk_is_gathered(&st->operand[0]))
+        return uk_fail(
+            s->context, UK_REFUSED, at,
+            "%s %s: stage %s writes %s at elements of a tensor, which may be equal, and then their "
+            "order counts; leave the loop serial",
+            step, l->var->name, st->name, st->operand[0].tensor->name);
     if (uk_is_reduced(st, l) && !relax)
         return uk_fail(s->context, UK_REFUSED, at, "%s %s: the loop carries the reduction into %s; %s", step,
                        l->var->name, st->operand[0].tensor->name,

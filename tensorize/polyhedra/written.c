@@ -80,6 +80,12 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
     return isl_map_range(m);
 }
 
+/* Leaves out of `missing` what the statement certainly writes: at elements of a tensor it may write any
+ * element, and need not write a given one. */
+static isl_set *without_written(struct uk_schedule *s, const struct uk_statement *w, isl_set *missing) {
+    return uk_scatters(w) ? missing : isl_set_subtract(missing, elements_of(s, w, &w->left));
+}
+
 /* True if the statement writes the whole tensor, by its iterators alone. */
 static bool writes_all(const struct uk_program *p, const struct uk_statement *t) {
     for (int d = 0; d < t->left.tensor->dims; d++)
@@ -124,22 +130,32 @@ static enum uk_status check_read(struct uk_schedule *s, const struct uk_statemen
 
     for (w = s->program->statements; w != t; w = w->next)
         if (w->left.tensor == a->tensor)
-            missing = isl_set_subtract(missing, elements_of(s, w, &w->left));
+            missing = without_written(s, w, missing);
     if (uk_lexmin_point(s, missing, &point))
         return refuse(s, a, &point);
     return uk_isl_status(s);
+}
+
+/* Checks the elements that are subscripts of the access. */
+static enum uk_status check_subscripts(struct uk_schedule *s, const struct uk_statement *t,
+                                       const struct uk_access *a) {
+    enum uk_status status = UK_OK;
+
+    for (int d = 0; d < a->tensor->dims && !status; d++)
+        if (a->index[d]->op == UK_I_ELEMENT) {
+            const struct uk_access own = uk_element_access(a->index[d]);
+
+            status = check_read(s, t, &own);
+        }
+    return status;
 }
 
 static enum uk_status check_reads(struct uk_schedule *s, const struct uk_statement *t,
                                   const struct uk_expr *e) {
     enum uk_status status = e->op == UK_E_ACCESS ? check_read(s, t, &e->access) : UK_OK;
 
-    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims && !status; d++)
-        if (e->access.index[d]->op == UK_I_ELEMENT) {
-            const struct uk_access own = uk_element_access(e->access.index[d]);
-
-            status = check_read(s, t, &own);
-        }
+    if (e->op == UK_E_ACCESS && !status)
+        status = check_subscripts(s, t, &e->access);
     for (int i = 0; i < 3 && e->arg[i] && !status; i++)
         status = check_reads(s, t, e->arg[i]);
     return status;
@@ -151,6 +167,8 @@ enum uk_status uk_check_written(struct uk_schedule *s) {
     for (const struct uk_statement *t = s->program->statements; t && !status; t = t->next) {
         if (t->assign != UK_ASSIGN)
             status = check_read(s, t, &t->left);
+        if (!status)
+            status = check_subscripts(s, t, &t->left);
         if (!status)
             status = check_reads(s, t, t->right);
     }

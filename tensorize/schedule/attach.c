@@ -102,6 +102,11 @@ static enum uk_status find_stage(struct uk_attaching *a) {
         return uk_refuse_attach(a, "the stage is tensorized already; put the step before tensorize");
     if (st->previous)
         return uk_refuse_attach(a, "the stage is a scan, which goes on from element to element");
+    if (uk_is_gathered(&st->operand[0]))
+        return uk_refuse_attach(a,
+                                "the stage writes %s at elements of a tensor, in the order of its own loops; "
+                                "leave it where it is",
+                                st->operand[0].tensor->name);
     for (const struct uk_stage *c = a->s->stages; c; c = c->next)
         if (c->parent == st)
             return uk_refuse_attach(a, "%s is attached to the stage; put this step before that one", c->name);

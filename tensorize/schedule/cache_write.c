@@ -69,6 +69,9 @@ static enum uk_status check_writer(const struct writing *w) {
         return uk_refuse_attach(a, "the stage is a copy itself");
     if (at->match)
         return uk_refuse_attach(a, "the stage is tensorized already; put the step before tensorize");
+    if (uk_is_gathered(&at->operand[0]))
+        return uk_refuse_attach(a, "the stage writes the tensor at elements of a tensor, so the part that is "
+                                   "written is not known in advance");
     if (at->previous)
         return uk_refuse_attach(a, "the stage is a scan, which reads what it wrote");
     if (at->parent && !at->after)

@@ -38,6 +38,8 @@ static enum uk_status check_stage(const struct inlining *i) {
         return refuse(i, "the stage is tensorized already; put the step before tensorize", "", "");
     if (st->parent)
         return refuse(i, "the stage is attached to another one; leave that step out", "", "");
+    if (uk_scatters(t))
+        return refuse(i, "a subscript of ", i->tensor->name, " on the left is an element of a tensor");
     for (int d = 0; d < i->tensor->dims; d++)
         if (t->left.index[d]->op != UK_I_VAR || t->left.index[d]->var->kind != UK_VAR_ITERATOR)
             return refuse(i, "a subscript of ", i->tensor->name,

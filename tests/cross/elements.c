@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares programs that gather, compiled for this program's architecture, with loops in C. Then passes wrong
- * indices and checks the status, and that outputs are unchanged. */
+/* Compares programs that gather and scatter, compiled for this program's architecture, with loops in C. Then
+ * passes wrong indices and checks the status, and that outputs are unchanged. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "add_rows.h"
 #include "bag.h"
 #include "embedding.h"
+#include "put.h"
 #include "take.h"
 
 enum { V = 37, W = 20, B = 3, S = 5, L = 2, N = 7, STATUS = 14 /* UK_INVALID_INDEX */ };
@@ -56,6 +58,39 @@ static int take_bytes(void) {
     return take(L, V, N, S, bytes, which, taken);
 }
 
+/* Rows of `position` added to rows of a table, several to some of them: S * B tokens, 5 rows. */
+static float sums[V * W];
+
+static int add(void) {
+    return add_rows(V, W, B, S, token, position, sums);
+}
+
+/* One byte for each index, the last one counts; some are named several times. */
+static uint8_t places[V];
+
+static int put_bytes(void) {
+    return put(V, S, B, member, bytes, places);
+}
+
+static void right_scatters(void) {
+    static float wanted[V * W];
+    static uint8_t last[V];
+
+    for (int i = 0; i < V * W; i++)
+        wanted[i] = sums[i] = (float)(i % 97);
+    for (int i = 0; i < V; i++)
+        last[i] = places[i] = (uint8_t)i;
+    for (int i = 0; i < B * S * W; i++)
+        wanted[token[i / W] * W + i % W] += position[i % (S * W)];
+    for (int i = 0; i < B * S; i++)
+        last[member[i] < 0 ? member[i] + V : member[i]] = bytes[i];
+    expect(!add() && !put_bytes(), "a status", 1);
+    for (int i = 0; i < V * W; i++)
+        expect(sums[i] == wanted[i], "add_rows", i);
+    for (int i = 0; i < V; i++)
+        expect(places[i] == last[i], "put", i);
+}
+
 static void right_results(void) {
     expect(!embed() && !sum_bag() && !take_bytes(), "a status", 0);
     for (int i = 0; i < B * S * W; i++)
@@ -93,6 +128,8 @@ static void wrong_indices(void) {
         memset(rows, 0x5a, sizeof rows);
         token[at] = tokens[i];
         expect(embed() == STATUS && is_untouched(rows, sizeof rows), "embedding of a wrong token", tokens[i]);
+        memset(sums, 0x5a, sizeof sums);
+        expect(add() == STATUS && is_untouched(sums, sizeof sums), "rows added at a wrong token", tokens[i]);
         token[at] = was;
     }
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
@@ -118,6 +155,7 @@ static void wrong_indices(void) {
 int main(void) {
     fill();
     right_results();
+    right_scatters();
     wrong_indices();
     right_results();
     return failures != 0;

@@ -37,16 +37,31 @@ tensor Y u8 [L, S, N]
 Y[l, s, n] = X[l, I[s], n]
 END
 
+cat >"$work/add_rows.uk" <<'END'
+size V, W, B, S
+tensor I i64 [B, S]
+tensor U f32 [S, W]
+tensor Y f32 [V, W]
+Y[I[b, s], w] += U[s, w]
+END
+cat >"$work/put.uk" <<'END'
+size V, S, B
+tensor I i16 [B, S]
+tensor X u8 [B, S]
+tensor Y u8 [V]
+Y[wrap(I[b, s])] = X[b, s]
+END
+
 # Compiles the programs for a target.
 compile() {
-    for program in embedding bag take; do
+    for program in embedding bag take add_rows put; do
         workspace=()
         [[ $program != bag ]] || workspace=(--workspace=argument)
         "$uk" compile "$work/$program.uk" "${workspace[@]}" --target="$1" -o "$work/$program.o" 2>"$work/notes"
         "$uk" compile "$work/$program.uk" "${workspace[@]}" --target="$1" --emit=header -o "$work/$program.h" 2>"$work/notes"
     done
 }
-objects=("$work"/{embedding,bag,take}.o)
+objects=("$work"/{embedding,bag,take,add_rows,put}.o)
 compile native
 "$clang" -O1 -Wall -Wextra -I "$work" -o "$work/run" "$source/tests/cross/elements.c" "${objects[@]}"
 "$work/run"

@@ -99,7 +99,8 @@ static void declare_result(struct random_program *r, struct random_tensor *t, bo
     uk_put(&r->head, "\n");
 }
 
-static void put_left(struct random_program *r, const struct random_tensor *t) {
+/* Begins a statement; writes the left side's subscripts before dimension `end`. */
+static void put_left_at(struct random_program *r, const struct random_tensor *t, int end) {
     struct random_stage *s = &r->stage[r->stages++];
 
     snprintf(s->name, sizeof s->name, "S%d", r->stages);
@@ -109,8 +110,13 @@ static void put_left(struct random_program *r, const struct random_tensor *t) {
         snprintf(s->loop[s->loops++], sizeof s->loop[0], "%s",
                  random_iterators[i < r->left_count ? r->left[i] : r->reduced[i - r->left_count]]);
     uk_put(&r->body, "%s: %s[", s->name, t->name);
-    for (int d = 0; d < t->dims; d++)
-        uk_put(&r->body, "%s%s%s", d ? ", " : "", random_iterators[t->iterator[d]], t->offset[d]);
+    for (int d = 0; d < end; d++)
+        uk_put(&r->body, "%s%s%s", random_iterators[t->iterator[d]], t->offset[d],
+               d + 1 < t->dims ? ", " : "");
+}
+
+static void put_left(struct random_program *r, const struct random_tensor *t) {
+    put_left_at(r, t, t->dims);
     uk_put(&r->body, "]");
 }
 
@@ -173,6 +179,71 @@ static bool update_statement(struct random_program *r, struct piece *v, char wor
     }
     put_left(r, t);
     uk_put(&r->body, " %s %s%s\n", assign[which], words, v->text);
+    return true;
+}
+
+/* Chooses the iterators of an element's subscripts: that of the dimension, first or last, and perhaps another
+ * one. With the dimension's own iterator, indices exist if the dimension is not empty. */
+static int element_iterators(struct random_program *r, int dimension, int subscript[2]) {
+    const int other = below(r, RANDOM_ITERATORS);
+    const int n = other != dimension && below(r, 2) ? 2 : 1, first = n == 2 && below(r, 2);
+
+    subscript[first] = dimension;
+    if (n == 2)
+        subscript[!first] = other;
+    return n;
+}
+
+static void add_left(struct random_program *r, int iterator) {
+    if (!random_is_used(r, iterator))
+        r->left[r->left_count++] = iterator;
+}
+
+/* Generates a statement that writes an earlier result at elements of an index, such as
+ * S2: T1[X3[i, k], j] += ... */
+static bool scatter_statement(struct random_program *r, struct piece *v) {
+    static const char *const assign[] = {"+=", "*=", "max=", "min=", "=", "=", "=", "="}; /* = by order */
+    enum { MOST_INSTANCES = 1296 }; /* that write one element; extents are at most 6 */
+    struct random_tensor *t = &r->tensor[below(r, r->tensors)];
+    const int which = below(r, 8), dim = t->dims ? below(r, t->dims) : 0, wraps = below(r, 2);
+    const enum uk_type index_types[] = {UK_I64, UK_I32, UK_I16, UK_I8}, index_type = index_types[below(r, 4)];
+    int subscript[2];
+
+    if (!t->dims)
+        return false;
+    const int subscripts = element_iterators(r, t->iterator[dim], subscript);
+    r->left_count = r->reduces = 0;
+    for (int d = 0; d < t->dims; d++)
+        for (int i = 0; i < (d == dim ? subscripts : 1); i++)
+            add_left(r, d == dim ? subscript[i] : t->iterator[d]);
+    r->accesses = 2;
+    r->written = t;
+    anchored_value(r, t, v);
+    const double grown = t->range.max_magnitude + v->range.max_magnitude * MOST_INSTANCES;
+    const struct value_range both = random_either(t->range, v->range);
+    if (is_float(t->type) && which < 2) {
+        if (which || !t->range.exact || !v->range.exact || !random_fits(t->type, grown, both.fraction))
+            return false;
+        t->range = (struct value_range){.max_magnitude = grown, .fraction = both.fraction, .exact = true};
+    } else {
+        t->range = both;
+    }
+    const int index = r->inputs++;
+    uk_put(&r->head, "tensor X%d %s [", index, uk_type_name(index_type));
+    for (int i = 0; i < subscripts; i++) {
+        char e[16];
+
+        random_extent(r, subscript[i], e);
+        uk_put(&r->head, "%s%s", i ? ", " : "", e);
+    }
+    uk_put(&r->head, "]\n");
+    put_left_at(r, t, dim);
+    uk_put(&r->body, "%sX%d[%s%s%s]%s", wraps ? "wrap(" : "", index, random_iterators[subscript[0]],
+           subscripts > 1 ? ", " : "", subscripts > 1 ? random_iterators[subscript[1]] : "",
+           wraps ? ")" : "");
+    for (int d = dim + 1; d < t->dims; d++)
+        uk_put(&r->body, ", %s%s", random_iterators[t->iterator[d]], t->offset[d]);
+    uk_put(&r->body, "] %s %s\n", assign[which], v->text);
     return true;
 }
 
@@ -322,6 +393,8 @@ void random_program_make(struct random_program *r) {
     while (r->stages < n) {
         if (!below(r, 8))
             parts(r, v);
+        else if (r->scatters && r->tensors && below(r, 2))
+            scatter_statement(r, v);
         else if (r->tensors && !below(r, 4))
             update_statement(r, v, words);
         else

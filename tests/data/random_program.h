@@ -43,6 +43,7 @@ struct random_stage {
 
 struct random_program {
     uint64_t x;
+    bool scatters;             /* input: some statements write at elements of an index, which GPUs refuse */
     struct uk_text head, body; /* head: tensors and scalars; body: statements */
     bool fixed[RANDOM_ITERATORS];
     int extent[RANDOM_ITERATORS]; /* if fixed */
@@ -59,7 +60,8 @@ struct random_program {
     const struct random_tensor *written;
 };
 
-/* Generates a program from r->x; all other fields must be zero. Its text is head followed by body. */
+/* Generates a program from r->x; `scatters` is optional; all other fields must be zero. Its text is head
+ * followed by body. */
 void random_program_make(struct random_program *r);
 void random_program_free(struct random_program *r);
 

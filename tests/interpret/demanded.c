@@ -39,7 +39,7 @@ static void elements_of_random_programs(void **state) {
 
     (void)state;
     for (uint64_t seed = 1; seed <= 250; seed++) {
-        struct random_program r = {.x = seed};
+        struct random_program r = {.x = seed, .scatters = seed % 2};
         struct random_data d = {0};
         struct uk_text text = {0};
 

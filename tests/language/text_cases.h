@@ -12,6 +12,12 @@ static const char *const canonical[] = {
     "tensor Y f32 [2, 2]\n"
     "J[i, k] = i32(I[i, k]) + 1\n"
     "Y[i, w] = sum(k where k < 2) E[wrap(J[i, k]), D[], 0, w] where w < 2\n",
+    "tensor I i64 [2, 3]\n"
+    "tensor D u8 []\n"
+    "tensor U f32 [2, 3, 4]\n"
+    "tensor Y f32 [5, 6, 7]\n"
+    "Y[wrap(I[i, 1]), w + 0, D[]] += U[i, 0, w]\n"
+    "second: Y[I[i, k + 1], i + 0, wrap(I[i, k])] max= U[i, k, 0] where k < 2\n",
     /* calls of min and max, which are no reductions, before words that are no values */
     "tensor Y f32 [N]\n"
     "scalar a f32\n"

@@ -163,7 +163,8 @@ static void one_program(int number, bool compile, struct count *n) {
     static struct attempt t;
     char again[64];
     struct random_program r = {.x = (seed + 1) * 0x9e3779b97f4a7c15 + (uint64_t)number * 0xd1342543de82ef95 +
-                                    1};
+                                    1,
+                               .scatters = number % 2};
     int refused = 0;
 
     snprintf(again, sizeof again, "--seed %" PRIu64 " --only %d", seed, number);

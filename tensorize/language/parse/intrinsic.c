@@ -256,7 +256,7 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
         if (!check_copy(d, i->computes))
             return false;
     for (const struct uk_statement *s = d->statements; s; s = s->next)
-        if (indexes_by_element(s->right))
+        if (uk_scatters(s) || indexes_by_element(s->right))
             return uk_program_fail(
                 d, UK_REFUSED, s->at,
                 "a subscript in intrinsic %s is an element of a tensor, which no kernel takes; "
