@@ -243,6 +243,12 @@ UK_INFER(gather); /* gather.c */
 UK_INFER(compress);
 UK_WRITE(compress);
 UK_WRITE(gather);
+UK_INFER(scatter_elements); /* scatter.c */
+UK_WRITE(scatter_elements);
+UK_INFER(scatter_nd);
+UK_WRITE(scatter_nd);
+UK_INFER(tensor_scatter);
+UK_WRITE(tensor_scatter);
 UK_INFER(resize); /* resize.c */
 UK_WRITE(resize);
 UK_INFER(quantize); /* quantized.c */

@@ -66,6 +66,7 @@ static const struct {
     {"pads", UK_A_INTS},
     {"perm", UK_A_INTS},
     {"ratio", UK_A_FLOAT},
+    {"reduction", UK_A_STRING},
     {"round_mode", UK_A_STRING},
     {"scale", UK_A_FLOAT},
     {"scales", UK_A_FLOATS},

@@ -111,9 +111,22 @@ def shapes():
 
 
 def enlarged():
-    """An operator that opset 10 removed."""
-    nodes = [node("Upsample", ["x", "scales"], ["u"]), node("Relu", ["u"], ["y"])]
-    return model(nodes, [value("x", [1, 2, 3, 5])], [value("y", [1, 2, 6, 10])], [tensor("scales", [4], [1.0, 1.0, 2.0, 2.0])], opset=9)
+    """Operators that opsets 10 and 11 removed."""
+    nodes = [node("Upsample", ["x", "scales"], ["u"]), node("Scatter", ["u", "at", "updates"], ["s"], axis=2), node("Relu", ["s"], ["y"])]
+    tensors = [tensor("scales", [4], [1.0, 1.0, 2.0, 2.0]), tensor("at", [1, 2, 1, 3], [5, 0, -1, 2, 2, 4], INT64), values(21, "updates", [1, 2, 1, 3])]
+    return model(nodes, [value("x", [1, 2, 3, 5])], [value("y", [1, 2, 6, 10])], tensors, opset=9)
+
+
+def scatters():
+    """Operators that write at indices, some of them computed, several of them equal."""
+    nodes = [
+        node("ScatterElements", ["x", "columns", "some"], ["a"], axis=-1, reduction="add"), node("ArgMax", ["x"], ["best"], axis=1, keepdims=1),
+        node("ScatterElements", ["a", "best", "plane"], ["b"], axis=1, reduction="min"), node("ScatterND", ["b", "places", "rows"], ["c"], reduction="mul"),
+        node("Relu", ["c"], ["d"]), node("TensorScatter", ["d", "two", "starts"], ["y"], axis=1, mode="circular"),
+    ]
+    tensors = [tensor("columns", [2, 4, 3], [0, 2, -1, 1, 1, 1, 4, 3, 2, 0, 0, 0] * 2, INT64), values(22, "some", [2, 4, 3]), values(23, "plane", [2, 1, 5]),
+               tensor("places", [3, 2], [0, 3, 1, -1, 0, 3], INT64), values(24, "rows", [3, 5]), values(25, "two", [2, 2, 5]), tensor("starts", [2], [3, 6], INT64)]
+    return model(nodes, [value("x", [2, 4, 5])], [value("y", [2, 4, 5])], tensors, opset=24)
 
 
 def bytewise():
@@ -219,6 +232,7 @@ ALL = {f.__name__: f for f in [
     bytewise,
     fused,
     attention,
+    scatters,
 ]}
 
 

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that write or read at indices, compared exactly with their definitions, written here as loops.
+
+    indexed_operators.py UK [TARGET...]
+
+Each operator is a node of a network with many: with indices that are inputs or constants, negative ones, equal
+ones, none, along each axis; here, and for the targets under an emulator. Then wrong indices: a constant one is
+refused, a computed one ends the run with a message.
+"""
+
+import itertools
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+from onnx_writer import FLOAT, INT8, INT32, INT64, UINT8, elements, model, node, npy, tensor, value
+
+uk, *targets = sys.argv[1:]
+failures = []
+RANGES = {FLOAT: (-4, 4), INT32: (-9, 9), INT64: (-9, 9), INT8: (-9, 9), UINT8: (0, 9)}
+BITS = {INT8: 8, UINT8: 8, INT32: 32, INT64: 64}
+
+
+def fail(what):
+    failures.append(what)
+
+
+def cells(shape):
+    return itertools.product(*map(range, shape))
+
+
+def place(shape, at):
+    """The position in row-major order."""
+    n = 0
+    for extent, i in zip(shape, at):
+        n = n * extent + i
+    return n
+
+
+def wrapped(kind, v):
+    """The value as an element of the type: integers wrap."""
+    if kind == FLOAT:
+        return float(v)
+    v &= (1 << BITS[kind]) - 1
+    return v - (1 << BITS[kind]) if kind != UINT8 and v >> (BITS[kind] - 1) else v
+
+
+COMBINE = {"none": lambda a, b: b, "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": max, "min": min}
+
+
+# ---- definitions: values are flat lists in row-major order ----
+
+
+def scatter_elements(kind, shape, data, at_shape, at, updates, axis, reduction):
+    out, axis = list(data), axis % len(shape)
+    for n, cell in enumerate(cells(at_shape)):
+        to = place(shape, [at[n] % shape[axis] if d == axis else i for d, i in enumerate(cell)])
+        out[to] = wrapped(kind, COMBINE[reduction](out[to], updates[n]))
+    return out
+
+
+def scatter_nd(kind, shape, data, at_shape, at, updates, reduction):
+    out, depth = list(data), at_shape[-1]
+    rest = shape[depth:]
+    for n in range(math.prod(at_shape[:-1])):
+        head = [at[n * depth + d] % shape[d] for d in range(depth)]
+        for k, tail in enumerate(cells(rest)):
+            to = place(shape, [*head, *tail])
+            out[to] = wrapped(kind, COMBINE[reduction](out[to], updates[n * math.prod(rest) + k]))
+    return out
+
+
+def tensor_scatter(shape, data, update_shape, updates, starts, axis, circular):
+    out, axis = list(data), axis % len(shape)
+    for n, cell in enumerate(cells(update_shape)):
+        row = cell[axis] + (starts[cell[0]] if starts else 0)
+        out[place(shape, [(row % shape[axis] if circular else row) if d == axis else i for d, i in enumerate(cell)])] = updates[n]
+    return out
+
+
+# ---- networks of many nodes ----
+
+
+class Network:
+    """Nodes, their operands, and the results by definition."""
+
+    def __init__(self, seed, opset):
+        self.draw, self.opset = random.Random(seed), opset
+        self.nodes, self.inputs, self.constants, self.files, self.wanted = [], [], [], [], []
+
+    def values(self, shape, kind):
+        return [wrapped(kind, self.draw.randint(*RANGES[kind])) for _ in range(math.prod(shape))]
+
+    def operand(self, shape, values, kind, constant=False):
+        """Adds a constant, or an input with a file; returns its name."""
+        name = f"v{len(self.inputs) + len(self.constants)}"
+        if constant:
+            self.constants.append(tensor(name, shape, values, kind))
+        else:
+            self.inputs.append(value(name, shape, kind))
+            self.files.append((name, npy(shape, values, kind)))
+        return name
+
+    def add(self, op, operands, shape, values, kind, **attributes):
+        name = f"y{len(self.nodes)}"
+        self.nodes.append(node(op, operands, [name], **attributes))
+        self.wanted.append((name, op, attributes, shape, kind, values))
+
+    def check(self, name):
+        outputs = [value(n, shape, kind) for n, _, _, shape, kind, _ in self.wanted]
+        with open(name + ".onnx", "wb") as f:
+            f.write(model(self.nodes, self.inputs, outputs, self.constants, self.opset))
+        words = []
+        for n, data in self.files:
+            with open(n + ".npy", "wb") as f:
+                f.write(data)
+            words.append(f"--input={n}={n}.npy")
+        words += [f"--output={n}.bin" for n, *_ in self.wanted]
+        for target in [], *(["--target=" + t] for t in targets):
+            ran = subprocess.run([uk, "run", name + ".onnx", *words, *target], capture_output=True, check=False, text=True)
+            if ran.returncode:
+                fail(f"{name} {target}: {ran.stderr[-500:]}")
+                continue
+            for n, op, attributes, shape, kind, values in self.wanted:
+                with open(n + ".bin", "rb") as f:
+                    if f.read() != elements(kind, values):
+                        fail(f"{name} {target}: {op} {attributes} to {shape} of type {kind}: not {values[:20]}")
+
+
+def add_elements(net, op, reductions):
+    draw = net.draw
+    shape = [draw.randint(1, 5) for _ in range(draw.randint(1, 4))]
+    axis = draw.randrange(-len(shape), len(shape))
+    kind, reduction = draw.choice(list(RANGES)), draw.choice(reductions)
+    at_shape = [draw.randint(0 if draw.random() < 0.1 else 1, n) for n in shape]
+    at_shape[axis] = draw.randint(0 if draw.random() < 0.1 else 1, 7)
+    at = [draw.randrange(-shape[axis], shape[axis]) for _ in range(math.prod(at_shape))]
+    data, updates = net.values(shape, kind), net.values(at_shape, kind)
+    operands = [net.operand(shape, data, kind), net.operand(at_shape, at, draw.choice([INT32, INT64]), draw.random() < 0.3),
+                net.operand(at_shape, updates, kind, draw.random() < 0.3)]
+    attributes = {"axis": axis} if reduction == "none" else {"axis": axis, "reduction": reduction}
+    net.add(op, operands, shape, scatter_elements(kind, shape, data, at_shape, at, updates, axis, reduction), kind, **attributes)
+
+
+def add_nd(net, reductions):
+    draw = net.draw
+    shape = [draw.randint(1, 5) for _ in range(draw.randint(1, 4))]
+    depth = draw.randint(1, len(shape))
+    at_shape = [draw.randint(0 if draw.random() < 0.1 else 1, 5) for _ in range(draw.randint(0, 2))] + [depth]
+    kind, reduction = draw.choice(list(RANGES)), draw.choice(reductions)
+    at = [draw.randrange(-shape[n % depth], shape[n % depth]) for n in range(math.prod(at_shape))]
+    update_shape = at_shape[:-1] + shape[depth:]
+    data, updates = net.values(shape, kind), net.values(update_shape, kind)
+    operands = [net.operand(shape, data, kind), net.operand(at_shape, at, INT64, draw.random() < 0.3),
+                net.operand(update_shape, updates, kind, draw.random() < 0.3)]
+    net.add("ScatterND", operands, shape, scatter_nd(kind, shape, data, at_shape, at, updates, reduction), kind,
+            **({} if reduction == "none" else {"reduction": reduction}))
+
+
+def add_cache(net):
+    draw = net.draw
+    shape = [draw.randint(1, 4) for _ in range(draw.randint(2, 4))]
+    axis = draw.randrange(1, len(shape))
+    shape[axis] = draw.randint(1, 7)
+    update_shape = list(shape)
+    update_shape[axis] = draw.randint(0 if draw.random() < 0.1 else 1, shape[axis])
+    kind, circular = draw.choice(list(RANGES)), draw.random() < 0.5
+    last = 1000 if circular else shape[axis] - update_shape[axis]
+    starts = [draw.randint(0, last) for _ in range(shape[0])] if draw.random() < 0.8 else None
+    data, updates = net.values(shape, kind), net.values(update_shape, kind)
+    operands = [net.operand(shape, data, kind), net.operand(update_shape, updates, kind, draw.random() < 0.3)]
+    operands += [net.operand([shape[0]], starts, INT64, draw.random() < 0.3)] if starts else []
+    net.add("TensorScatter", operands, shape, tensor_scatter(shape, data, update_shape, updates, starts, axis, circular), kind,
+            mode="circular" if circular else "linear", axis=draw.choice([axis, axis - len(shape)]))
+
+
+def check_scatters():
+    for opset, reductions in ((9, ["none"]), (11, ["none"]), (13, ["none"]), (16, ["none", "add", "mul"]), (24, list(COMBINE))):
+        net = Network(opset, opset)
+        for _ in range(24 if opset == 24 else 6):
+            add_elements(net, "Scatter" if opset < 11 else "ScatterElements", reductions)
+            if opset >= 11:
+                add_nd(net, reductions)
+            if opset >= 24:
+                add_cache(net)
+        net.check(f"scatters_{opset}")
+
+
+# ---- what is refused ----
+
+
+def refused(name, words, data, operands, opset=24, constants=(), files=(), **attributes):
+    """Expects an error that contains all of the words."""
+    with open(name + ".onnx", "wb") as f:
+        f.write(model([node(data[0], data[1], ["y"], **attributes)], operands, [value("y", data[2])], constants, opset))
+    for n, contents in files:
+        with open(n + ".npy", "wb") as f:
+            f.write(contents)
+    ran = subprocess.run([uk, "run", name + ".onnx", *(f"--input={n}={n}.npy" for n, _ in files), "--output=y.bin"],
+                         capture_output=True, check=False, text=True)
+    if ran.returncode != 1 or not all(w in ran.stderr for w in words):
+        fail(f"{name}: status {ran.returncode}: {ran.stderr[-500:]}")
+
+
+def check_refusals():
+    x, at, u = value("x", [3, 4]), value("at", [2, 4], INT64), value("u", [2, 4])
+    wrong = tensor("at", [2, 4], [0, 1, 2, -3, 0, 0, 0, -4], INT64)
+    refused("constant_outside", ["index -4 is outside of dimension 0 of 3x4"], ("ScatterElements", ["x", "at", "u"], [3, 4]), [x, u], constants=[wrong])
+    refused("outside", ["an index is outside of its tensor"], ("ScatterElements", ["x", "at", "u"], [3, 4]), [x, at, u],
+            files=[("at", npy([2, 4], [0, 1, 2, -3, 0, 0, 0, 3], INT64))])
+    refused("no_reduction", ["reduction=mean"], ("ScatterElements", ["x", "at", "u"], [3, 4]), [x, at, u], reduction="mean")
+    refused("shapes", ["do not fit a tensor of shape 3x4"], ("ScatterElements", ["x", "at", "u"], [3, 4]), [x, at, value("u", [2, 3])])
+    refused("type", ["cannot be written"], ("ScatterElements", ["x", "at", "u"], [3, 4]), [x, at, value("u", [2, 4], INT32)])
+    refused("points_outside", ["index 4 is outside of dimension 1 of 3x4"], ("ScatterND", ["x", "at", "u"], [3, 4]), [x, value("u", [2])],
+            constants=[tensor("at", [2, 2], [2, 3, -3, 4], INT64)])
+    refused("depth", ["do not fit a tensor of shape 3x4"], ("ScatterND", ["x", "at", "u"], [3, 4]), [x, value("at", [2, 3], INT64), value("u", [2])])
+    refused("cache_outside", ["an index is outside of its tensor"], ("TensorScatter", ["x", "u", "at"], [3, 4]), [x, value("u", [3, 2]), value("at", [3], INT64)],
+            files=[("at", npy([3], [0, 2, 3], INT64))], axis=1)
+    refused("cache_constant", ["position 3 is outside of 0 to 2"], ("TensorScatter", ["x", "u", "at"], [3, 4]), [x, value("u", [3, 2])],
+            constants=[tensor("at", [3], [0, 2, 3], INT64)], axis=1)
+    refused("too_old", ["not supported in operator set 23"], ("TensorScatter", ["x", "u"], [3, 4]), [x, value("u", [3, 2])], opset=23, axis=1)
+
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    check_scatters()
+    check_refusals()
+    os.chdir("/")
+for failure in failures:
+    print(failure)
+sys.exit(bool(failures))
