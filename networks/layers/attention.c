@@ -42,6 +42,7 @@ static struct uk_graph_value *masked(struct uk_expansion *e, const struct uk_att
     uk_expand_float(e, "fill", a->fill);
     uk_expand_int(e, "is_causal", masks && a->is_causal);
     uk_expand_int(e, "offset", a->offset);
+    uk_expand_int(e, "adds_lengths", a->adds_lengths);
     uk_expand_int(e, "group", a->group);
     uk_expand_int(e, "left", masks ? a->left : -1);
     uk_expand_int(e, "right", masks ? a->right : -1);
@@ -189,18 +190,17 @@ enum uk_status uk_write_value_matmul(struct uk_writer *w, const struct uk_graph_
 
 /* ---- Mask: scores, mask, lengths, addend ---- */
 
-/* Writes the condition on keys that positions set; "": none. */
-static void condition(const struct uk_graph_node *n, char *text, size_t room) {
+/* Writes the condition on keys that the rows' positions set; "": none. */
+static void write_positions(const struct uk_graph_node *n, char *text, size_t room) {
     const int64_t offset = uk_attribute_int(n, "offset", 0), left = uk_attribute_int(n, "left", -1),
                   right = uk_attribute_int(n, "right", -1);
-    const bool has_lengths = uk_node_input(n, 2);
     const int64_t group = uk_attribute_int(n, "group", 1); /* rows at one position */
     char row[80], position[32];
     size_t used = 0;
 
     snprintf(position, sizeof position, group == 1 ? "i2" : "i2 / %" PRId64, group);
-    snprintf(row, sizeof row, "index(%s) + %s(%" PRId64 ")", position, has_lengths ? "i64($2) + " : "",
-             offset);
+    snprintf(row, sizeof row, "index(%s) + %s(%" PRId64 ")", position,
+             uk_attribute_int(n, "adds_lengths", 0) ? "i64($2) + " : "", offset);
     *text = 0;
     if (uk_attribute_int(n, "is_causal", 0))
         used += (size_t)snprintf(text, room, "index(i3) <= %s", row);
@@ -208,18 +208,16 @@ static void condition(const struct uk_graph_node *n, char *text, size_t room) {
         used += (size_t)snprintf(text + used, room - used, "%sindex(i3) + %" PRId64 " >= %s",
                                  used ? " and " : "", left, row);
     if (right >= 0)
-        used += (size_t)snprintf(text + used, room - used, "%sindex(i3) <= %s + %" PRId64,
-                                 used ? " and " : "", row, right);
-    if (has_lengths)
-        snprintf(text + used, room - used, "%sindex(i3) < i64($2)", used ? " and " : "");
+        snprintf(text + used, room - used, "%sindex(i3) <= %s + %" PRId64, used ? " and " : "", row, right);
 }
 
 const char *uk_express_mask(struct uk_graph *g, const struct uk_graph_node *n) {
     const bool single = n->input[0]->type != UK_F64;
     const double scale = uk_attribute_float(n, "scale", 1), softcap = uk_attribute_float(n, "softcap", 0),
                  fill = uk_attribute_float(n, "fill", -INFINITY);
-    const char *e = "$0", *cap = uk_number_text(softcap, single);
-    const char *const conditions[] = {uk_node_input(n, 1) ? "$1 != 0" : "", NULL};
+    const char *e = "$0", *cap = uk_number_text(softcap, single),
+               *conditions[] = {uk_node_input(n, 1) ? "$1 > 0" : "",
+                                uk_node_input(n, 2) ? "index(i3) < i64($2)" : "", NULL};
     char positions[480];
 
     if (scale != 1)
@@ -228,15 +226,14 @@ const char *uk_express_mask(struct uk_graph *g, const struct uk_graph_node *n) {
         e = uk_format(&g->arena, "%s * tanh((%s) / %s)", cap, e, cap);
     if (e && uk_node_input(n, 3))
         e = uk_format(&g->arena, "(%s) + $3", e);
-    condition(n, positions, sizeof positions);
-    for (int i = 0; i < 2 && e; i++) {
-        const char *c = i ? positions : conditions[0];
-        if (*c && isinf(fill))
-            e = uk_format(&g->arena, "select(%s, %s, (-inf))", c, e);
-        else if (*c)
-            e = uk_format(&g->arena, "(%s) + select(%s, {x}(0), {x}(%s))", e, c,
+    write_positions(n, positions, sizeof positions);
+    conditions[2] = positions;
+    for (int i = 0; i < 3 && e; i++)
+        if (*conditions[i] && (i == 2 || isinf(fill)))
+            e = uk_format(&g->arena, "select(%s, %s, (-inf))", conditions[i], e);
+        else if (*conditions[i])
+            e = uk_format(&g->arena, "(%s) + select(%s, {x}(0), {x}(%s))", e, conditions[i],
                           uk_number_text(fill, single));
-    }
     return e;
 }
 
@@ -407,6 +404,7 @@ static enum uk_status read_masks(struct uk_expansion *e, struct uk_attention *a)
     if (lengths) {
         a->lengths = uk_expand_reshape(e, NULL, lengths, 4, per_batch);
         a->offset = -a->rows;
+        a->adds_lengths = true;
     }
     if (mask && mask->type == a->type)
         a->addend = padded(e, a, mask);

@@ -14,9 +14,10 @@ struct uk_attention {
     /* Broadcast to [batch, heads, rows, keys], or NULL: a mask, whose zeros are masked; an addend; the keys
      * that count, per batch, [batch, 1, 1, 1]. */
     struct uk_graph_value *mask, *addend, *lengths;
-    double fill; /* what is added to masked elements; -inf: rows without any key give 0 */
+    double fill; /* added where mask or lengths mask; -inf: rows without any key give 0 */
     bool is_causal;
-    int64_t offset;         /* keys before the first row; with lengths, their number minus `rows` */
+    int64_t offset;         /* keys before the first row */
+    bool adds_lengths;      /* to the offset */
     int64_t left, right;    /* keys that a row sees before and after its own; -1: all */
     enum uk_type precision; /* of the softmax */
     bool is_flat; /* the result is [batch, rows, heads * value_size], else [batch, heads, rows, value_size] */

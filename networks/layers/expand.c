@@ -5,8 +5,6 @@
 #include <string.h>
 #include "layers/layers.h"
 
-enum { MOST_ATTRIBUTES = 8 };
-
 struct uk_expansion uk_expansion_begin(struct uk_graph *g, struct uk_graph_node *n,
                                        struct uk_graph_node **first) {
     return (struct uk_expansion){.g = g, .n = n, .end = first};
@@ -25,7 +23,7 @@ struct uk_graph_value *uk_expand_to(struct uk_expansion *e, struct uk_graph_valu
     struct uk_graph_value *v = to ? to : uk_value_new(e->g, e->n->name);
     va_list ap;
 
-    if (!n || !v || !(n->attribute = uk_alloc(&e->g->arena, MOST_ATTRIBUTES * sizeof *n->attribute))) {
+    if (!n || !v) {
         e->failed = true;
         return v ? v : e->n->output[0];
     }
@@ -44,8 +42,17 @@ struct uk_graph_value *uk_expand_to(struct uk_expansion *e, struct uk_graph_valu
 }
 
 static void set(struct uk_expansion *e, const struct uk_attribute *a) {
-    if (e->last && !e->failed)
-        e->last->attribute[e->last->attributes++] = *a;
+    struct uk_graph_node *n = e->failed ? NULL : e->last;
+    struct uk_attribute *list = n ? uk_alloc(&e->g->arena, ((size_t)n->attributes + 1) * sizeof *list) : NULL;
+
+    if (!list) {
+        e->failed = true;
+        return;
+    }
+    if (n->attributes)
+        memcpy(list, n->attribute, (size_t)n->attributes * sizeof *list);
+    list[n->attributes++] = *a;
+    n->attribute = list;
 }
 
 void uk_expand_domain(struct uk_expansion *e, const char *domain) {
@@ -132,4 +139,12 @@ struct uk_graph_value *uk_expand_transpose(struct uk_expansion *e, struct uk_gra
     v = uk_expand_to(e, to, "Transpose", 1, v);
     uk_expand_list(e, "perm", rank, perm);
     return v;
+}
+
+struct uk_graph_value *uk_expand_slice(struct uk_expansion *e, struct uk_graph_value *v, int64_t axis,
+                                       int64_t from, int64_t to) {
+    struct uk_graph_value *first = uk_expand_ints(e, 1, &from), *end = uk_expand_ints(e, 1, &to),
+                          *axes = uk_expand_ints(e, 1, &axis);
+
+    return uk_expand_to(e, NULL, "Slice", 4, v, first, end, axes);
 }

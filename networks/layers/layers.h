@@ -108,6 +108,9 @@ void uk_expand_same(struct uk_expansion *e, const char *names);
 /* Return constants: a list of i64; a scalar of f32 or f64. */
 struct uk_graph_value *uk_expand_ints(struct uk_expansion *e, int count, const int64_t *list);
 struct uk_graph_value *uk_expand_real(struct uk_expansion *e, enum uk_type type, double real);
+/* Elements from `from` to `to`, exclusive, of a dimension. */
+struct uk_graph_value *uk_expand_slice(struct uk_expansion *e, struct uk_graph_value *v, int64_t axis,
+                                       int64_t from, int64_t to);
 struct uk_graph_value *uk_expand_reshape(struct uk_expansion *e, struct uk_graph_value *to,
                                          struct uk_graph_value *v, int rank, const int64_t *extent);
 struct uk_graph_value *uk_expand_transpose(struct uk_expansion *e, struct uk_graph_value *to,
@@ -298,6 +301,9 @@ UK_INFER(mask);
 UK_EXPRESS(mask);
 UK_INFER(masked_softmax);
 UK_WRITE(masked_softmax);
+UK_EXPAND(projected_attention); /* contrib_attention.c */
+UK_EXPAND(multi_head_attention);
+UK_EXPAND(group_query_attention);
 UK_EXPAND(rotary); /* rotary.c */
 UK_INFER(rotate);
 UK_WRITE(rotate);

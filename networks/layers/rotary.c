@@ -72,16 +72,6 @@ static enum uk_status read(struct uk_graph *g, const struct uk_graph_node *n, st
     return sizes(g, n, r);
 }
 
-/* Elements from `from` to `to` of dimension 3. */
-static struct uk_graph_value *part(struct uk_expansion *e, struct uk_graph_value *v, int64_t from,
-                                   int64_t to) {
-    const int64_t axis = 3;
-    struct uk_graph_value *first = uk_expand_ints(e, 1, &from), *end = uk_expand_ints(e, 1, &to),
-                          *axes = uk_expand_ints(e, 1, &axis);
-
-    return uk_expand_to(e, NULL, "Slice", 4, v, first, end, axes);
-}
-
 enum uk_status uk_expand_rotary(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **first) {
     struct uk_expansion e = uk_expansion_begin(g, n, first);
     struct rotary r;
@@ -96,8 +86,8 @@ enum uk_status uk_expand_rotary(struct uk_graph *g, struct uk_graph_node *n, str
     struct uk_graph_value *x = r.x, *y;
     if (r.rotated < size) {
         x = uk_expand_reshape(&e, NULL, x, 4, r.extent);
-        y = part(&e, x, 0, r.rotated);
-        x = part(&e, x, r.rotated, size);
+        y = uk_expand_slice(&e, x, 3, 0, r.rotated);
+        x = uk_expand_slice(&e, x, 3, r.rotated, size);
         y = uk_expand_reshape(&e, NULL, y, 5, pairs);
     } else {
         y = uk_expand_reshape(&e, NULL, x, 5, pairs);

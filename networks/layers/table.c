@@ -65,6 +65,7 @@ static const struct {
     {"paddings", UK_A_INTS},
     {"pads", UK_A_INTS},
     {"perm", UK_A_INTS},
+    {"qkv_hidden_sizes", UK_A_INTS},
     {"ratio", UK_A_FLOAT},
     {"reduction", UK_A_STRING},
     {"round_mode", UK_A_STRING},

@@ -5,7 +5,7 @@ into one output."""
 import random
 import re
 
-from onnx_writer import BOOL, FLOAT, INT8, INT64, UINT8, Graph, graph, model, node, tensor, value
+from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Graph, graph, model, node, tensor, value
 
 # Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
 UNARY = ("Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
@@ -213,9 +213,12 @@ def attention():
     microsoft = {"domain": "com.microsoft"}
     nodes = [
         node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["a"], num_heads=3), node("RotaryEmbedding", ["a", "places", "cos", "sin"], ["b"], **microsoft, interleaved=1),
-        node("Attention", ["b", "x", "b", "mask", "past", "past"], ["y", "pk", "pv"], q_num_heads=6, kv_num_heads=6, is_causal=1, softcap=2.0),
+        node("MultiHeadAttention", ["b", "x", "x"], ["c"], **microsoft, num_heads=3), node("Attention", ["c", "w"], ["d"], **microsoft, num_heads=2),
+        node("GroupQueryAttention", ["d", "x", "x", "", "", "less", "all"], ["e"], **microsoft, num_heads=6, kv_num_heads=6),
+        node("Attention", ["e", "x", "b", "mask", "past", "past"], ["y", "pk", "pv"], q_num_heads=6, kv_num_heads=6, is_causal=1, softcap=2.0),
     ]
-    tensors = [values(28, "cos", [7, 4]), values(29, "sin", [7, 4]), tensor("places", [1, 5], [2, 3, 4, 5, 6], INT64), values(30, "past", [1, 6, 3, 4]),
+    tensors = [values(28, "cos", [7, 4]), values(29, "sin", [7, 4]), tensor("places", [1, 5], [2, 3, 4, 5, 6], INT64), values(30, "past", [1, 6, 3, 4]), values(31, "w", [24, 72]),
+               tensor("less", [1], [4], INT32), tensor("all", [], [5], INT32),
                tensor("mask", [5, 8], [int(i % 5 > 0) for i in range(40)], BOOL)]
     return model(nodes, [value("x", [1, 5, 24])], [value("y", [1, 5, 24])], tensors, opset=24, domains=["com.microsoft"])
 
