@@ -20,8 +20,8 @@
  *
  * Tensors are row-major, in ONNX's order of dimensions; booleans are bytes of 0 and 1.
  *
- * Threads: one thread at a time may use a network, except that many threads may call uk_network_run() at
- * once, with a block of memory each.
+ * Threads: one thread at a time may use a network, except that many threads may call uk_network_run() or
+ * uk_network_run_sizes() at once, with a block of memory each.
  *
  * Errors: functions return enum uk_status; uk_network_message() returns the text. The library prints nothing
  * and does not end the process, except that LLVM and GMP end it if their own allocations fail.
@@ -117,6 +117,13 @@ enum uk_network_role { UK_NETWORK_INPUT, UK_NETWORK_OUTPUT };
  * are constants and are not counted. */
 const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
                                                  int i);
+/* Describes that input or output at the given values of all open sizes, and finds the sizes at which all
+ * inputs have the given shapes, shapes[i] with an extent for each dimension of input i. Many threads may call
+ * these at once. UK_INVALID_SIZE: a size is out of its range, or there are none for these shapes. */
+enum uk_status uk_network_value_at(const struct uk_network *n, enum uk_network_role role, int i,
+                                   const int64_t *sizes, struct uk_network_tensor *t);
+enum uk_status uk_network_solve_sizes(const struct uk_network *n, const int64_t *const shapes[],
+                                      int64_t *sizes);
 /* Returns the prefix of all function names: the option's, or the stem of the file's name, at most 180
  * characters of it. Characters other than letters and digits of ASCII become _; a _ is put before a leading
  * digit, and "net" before a name whose beginning C reserves: "_Net.onnx" gives "net_Net". */

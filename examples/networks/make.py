@@ -5,9 +5,10 @@
     make.py NAME[-WIDTH][-SIZE]... [--int8] [--folder=DIR]
 
 NAME: mobilenet_v1, mobilenet_v2 (width multipliers 0.25 to 1, images of any size: mobilenet_v1-0.25-96), inception_v3,
-inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders; 12; after it the length, the width, the heads and
-the words: bert-2-128-768-12-30522). --int8: quantized by ONNX Runtime's quantize_static, per channel, u8 activations, i8 weights.
-It needs the Python packages onnx, numpy and for --int8 onnxruntime. Multiply-adds and parameters are printed.
+inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders, else 12; after it the length, the width, the heads and the
+words: bert-2-128-768-12-30522; length 0: dimensions "batch" and "seq" are open, of up to 512 tokens). --int8: quantized by ONNX Runtime's
+quantize_static, per channel, u8 activations, i8 weights. It needs the Python packages onnx, numpy and for --int8 onnxruntime.
+Multiply-adds and parameters are printed.
 
 Sources: Howard et al., MobileNets, 2017, table 1; Sandler et al., MobileNetV2, 2018, table 2; Szegedy et al., Rethinking the
 Inception Architecture, 2015, and Inception-v4, 2016, as in TensorFlow's models (slim); He et al., Deep Residual Learning, 2015, table 1;
@@ -249,17 +250,23 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
         scale = [net.constant(net.random.normal(m, 0.02, width).astype(numpy.float32)) for m in (1, 0)]
         return net.node("LayerNormalization", [x, *scale], net.shape[x], axis=-1, epsilon=1e-12)
 
+    is_open = length == 0
+    batch, seq, length = ("batch", "seq", 128) if is_open else (1, length, length)
+
     def split_heads(x):
-        shape = (1, length, heads, width // heads)
-        x = net.node("Reshape", [x, integers(*shape)], shape)
+        x = net.node("Reshape", [x, integers(0, 0, heads, width // heads)], (1, length, heads, width // heads))
         return net.node("Transpose", [x], (1, heads, length, width // heads), perm=[0, 2, 1, 3])
 
-    ids = net.integers("input_ids", [1, length], 0, words)
-    kinds = net.integers("token_type_ids", [1, length], 0, 2)
-    mask = net.integers("attention_mask", [1, length], 1, 2)
+    ids = net.integers("input_ids", [batch, seq], 0, words)
+    kinds = net.integers("token_type_ids", [batch, seq], 0, 2)
+    mask = net.integers("attention_mask", [batch, seq], 1, 2)
     shape = (1, length, width)
     embed = lambda count, index: net.node("Gather", [net.weight(count, width, fan_in=5000), index], shape, axis=0)
-    x = net.add(net.add(embed(words, ids), embed(2, kinds)), net.weight(1, length, width, fan_in=5000))
+    places = net.weight(1, 512 if is_open else length, width, fan_in=5000)
+    if is_open:
+        end = net.node("Slice", [net.node("Shape", [ids], (2,)), integers(1), integers(2)], (1,))
+        places = net.node("Slice", [places, integers(0), end, integers(1)], shape)
+    x = net.add(net.add(embed(words, ids), embed(2, kinds)), places)
     x = norm(x)
     bias = net.node("Cast", [net.node("Unsqueeze", [mask, integers(1, 2)], (1, 1, 1, length))], (1, 1, 1, length), to=1)
     bias = net.node("Sub", [net.constant(numpy.float32(1), counts=False), bias], (1, 1, 1, length))
@@ -272,7 +279,7 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
         scores = net.node("Softmax", [net.add(scores, bias)], net.shape[scores], axis=-1)
         y = net.node("MatMul", [scores, v], (1, heads, length, width // heads))
         y = net.node("Transpose", [y], (1, length, heads, width // heads), perm=[0, 2, 1, 3])
-        y = net.node("Reshape", [y, integers(*shape)], shape)
+        y = net.node("Reshape", [y, integers(0, 0, width)], shape)
         net.multiply_adds += 2 * length * length * width
         x = norm(net.add(linear(y, width), x))
         y = linear(x, 4 * width)

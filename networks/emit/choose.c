@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public functions on open sizes: their ranges, and the choice of values. */
+/* The choice of values of open sizes. */
 #include <inttypes.h>
 #include <string.h>
 #include "emit/emit.h"
-
-enum uk_status uk_network_range(struct uk_network *n, const struct uk_network_size *range) {
-    enum uk_status s = uk_network_enter(n, false);
-
-    if (s)
-        return s;
-    if (n->is_begun)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
-                             "a network has been read already; give ranges before");
-    if (!range || !range->name || range->upper <= range->lower)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
-                             "a range is NULL or has no name, or has not two values");
-    return uk_size_add(&n->graph, range->name, range->lower, range->upper, range->step);
-}
 
 enum uk_status uk_network_choose(struct uk_network *n, const int64_t *sizes) {
     enum uk_status s = uk_network_enter(n, true);

@@ -25,7 +25,10 @@ struct uk_network {
     struct uk_network_size size[UK_MAX_OPEN]; /* the open sizes */
     int64_t chosen[UK_MAX_OPEN];              /* of uk_network_choose(); the graph has them, in steps */
     struct uk_module **device_layer;          /* a module per function, for a GPU; NULL: none is compiled */
-    bool is_begun, is_read;                   /* uk_network_read() was called; it succeeded */
+    /* The network can be read at its largest sizes, so that a failure is due to open sizes; no advice is
+     * wanted then. */
+    bool is_opening, is_trial;
+    bool is_begun, is_read; /* uk_network_read() was called; it succeeded */
 };
 
 /* ---- enter.c ---- */
@@ -47,6 +50,18 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
 /* Completes the layers' descriptions (uk_layer.shown): multiply-adds, from the programs; orders, offsets and
  * inputs, from the plan. */
 enum uk_status uk_layers_show(struct uk_network *n);
+
+/* ---- advise.c ---- */
+
+/* Adds to the message of a network that cannot stay open what would help. */
+void uk_network_advise(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                       const struct uk_folders *folders, const struct uk_network_options *o);
+
+/* ---- network.c ---- */
+
+/* uk_network_read() with the folders in which external data may be. */
+enum uk_status uk_network_read_bytes(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                                     const struct uk_folders *folders, const struct uk_network_options *o);
 
 /* ---- sizes.c ---- */
 

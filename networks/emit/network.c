@@ -104,34 +104,25 @@ static enum uk_status infer(struct uk_network *n) {
         s = uk_points_choose(g);
     if (!s)
         s = uk_infer(g, uk_fold_by_interpreter, n->context);
+    n->is_opening = !s;
     if (!s)
         s = uk_open_evaluate(g, &before, n->context);
     uk_graph_end(&before);
     return s ? s : uk_open_constants(g);
 }
 
-static enum uk_status read_bytes(struct uk_network *n, const char *name, const void *bytes, size_t length,
+static enum uk_status read_model(struct uk_network *n, const char *name, const void *bytes, size_t length,
                                  const struct uk_folders *folders, const struct uk_network_options *o) {
-    static const struct uk_network_options none;
-    enum uk_status s = uk_network_enter(n, false);
-
-    if (s)
-        return s;
     struct uk_graph *g = &n->graph;
-    if (n->is_begun)
-        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
-                             "a network has been read already; create another one");
-    if (!name || (!bytes && length))
-        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
-    n->is_begun = true;
     const char *copy = uk_strdup(&g->arena, name);
+    enum uk_status s;
+
     if (!copy)
         return uk_graph_no_memory(g);
     g->name = copy;
-    if ((s = name_functions(n, o ? o->name : NULL)) ||
-        (s = uk_import(g, bytes, length, folders, o ? o : &none)) || (s = uk_rewrite(g)) || (s = infer(n)) ||
-        (s = uk_rewrite_normalized(g)) || (s = uk_rewrite_statistics(g)) ||
-        (s = uk_infer(g, uk_fold_by_interpreter, n->context)))
+    if ((s = name_functions(n, o->name)) || (s = uk_import(g, bytes, length, folders, o)) ||
+        (s = uk_rewrite(g)) || (s = infer(n)) || (s = uk_rewrite_normalized(g)) ||
+        (s = uk_rewrite_statistics(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)))
         return s;
     for (int i = 0; i < g->outputs; i++)
         if (!g->output[i]->has_shape)
@@ -144,9 +135,29 @@ static enum uk_status read_bytes(struct uk_network *n, const char *name, const v
     return uk_layers_show(n);
 }
 
+enum uk_status uk_network_read_bytes(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                                     const struct uk_folders *folders, const struct uk_network_options *o) {
+    static const struct uk_network_options none;
+    enum uk_status s = uk_network_enter(n, false);
+
+    if (s)
+        return s;
+    struct uk_graph *g = &n->graph;
+    if (n->is_begun)
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                             "a network has been read already; create another one");
+    if (!name || (!bytes && length))
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
+    n->is_begun = true;
+    s = read_model(n, name, bytes, length, folders, o ? o : &none);
+    if (s == UK_REFUSED && n->is_opening && !n->is_trial)
+        uk_network_advise(n, name, bytes, length, folders, o);
+    return s;
+}
+
 enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
                                const char *folder, const struct uk_network_options *o) {
-    return read_bytes(n, name, bytes, length, &(struct uk_folders){.given = folder}, o);
+    return uk_network_read_bytes(n, name, bytes, length, &(struct uk_folders){.given = folder}, o);
 }
 
 /* Returns the folder of a path, allocated; NULL: no memory. */
@@ -170,7 +181,7 @@ enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
     char *real_path = realpath(path, NULL), *folder = folder_of(path),
          *real = real_path ? folder_of(real_path) : NULL;
     s = folder && (real || !real_path)
-            ? read_bytes(n, path, m.bytes, m.length, &(struct uk_folders){folder, real}, o)
+            ? uk_network_read_bytes(n, path, m.bytes, m.length, &(struct uk_folders){folder, real}, o)
             : uk_graph_no_memory(&n->graph);
     uk_file_unmap(&m);
     free(real_path);

@@ -4,6 +4,20 @@
 #include <string.h>
 #include "emit/emit.h"
 
+enum uk_status uk_network_range(struct uk_network *n, const struct uk_network_size *range) {
+    enum uk_status s = uk_network_enter(n, false);
+
+    if (s)
+        return s;
+    if (n->is_begun)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "a network has been read already; give ranges before");
+    if (!range || !range->name || range->upper <= range->lower)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "a range is NULL or has no name, or has not two values");
+    return uk_size_add(&n->graph, range->name, range->lower, range->upper, range->step);
+}
+
 void uk_sizes_show(struct uk_network *n) {
     for (int i = 0; i < n->graph.open_count; i++) {
         const struct uk_graph_size *z = n->graph.open[i];

@@ -69,6 +69,12 @@ class NetworkOptions(ctypes.Structure):
                 ("constant_data", POINTER(c_void_p)), ("constant_count", c_int), ("name", c_char_p)]
 
 
+class NetworkSize(ctypes.Structure):
+    """struct uk_network_size"""
+
+    _fields_ = [("name", c_char_p), ("lower", c_int64), ("upper", c_int64), ("step", c_int64)]
+
+
 def epilogue_type(real: Any, *more: str) -> Any:
     """Returns struct uk_sgemm_epilogue or uk_dgemm_epilogue."""
     fields = [("flags", ctypes.c_uint), ("scale", real), ("low", real), ("high", real)]
@@ -155,7 +161,11 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_network_emit": (c_int, [c_void_p, POINTER(Options), c_int, TEXT_OUT, LENGTH_OUT]),
         "uk_network_memory": (c_size_t, [c_void_p]),
         **{f"uk_network_{what}": (c_void_p, [c_void_p, c_void_p, c_int]) for what in ("input", "output")},
-        "uk_network_run": (c_int, [c_void_p, c_void_p]),
+        "uk_network_range": (c_int, [c_void_p, POINTER(NetworkSize)]),
+        "uk_network_size": (POINTER(NetworkSize), [c_void_p, c_int]),
+        "uk_network_solve_sizes": (c_int, [c_void_p, POINTER(POINTER(c_int64)), POINTER(c_int64)]),
+        "uk_network_value_at": (c_int, [c_void_p, c_int, c_int, POINTER(c_int64), POINTER(NetworkTensor)]),
+        "uk_network_run_sizes": (c_int, [c_void_p, c_void_p, POINTER(c_int64)]),
     },
 }
 # Each library needs those before it.

@@ -24,7 +24,7 @@ MOST_DIMENSIONS = 8
 
 @dataclass(frozen=True)
 class Value:
-    """An input or an output of a network."""
+    """An input or an output of a network. Where a size is open, `shape` is that of the largest."""
 
     name: str
     type: str
@@ -37,7 +37,7 @@ class Value:
 class Network(OfThisProcess):
     """A compiled network. Many threads may call it at once: each call uses a block of memory of its own, which later calls reuse."""
 
-    def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int],
+    def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, Union[int, range]],
                  constants: Mapping[str, Any], name: Optional[str], schedule: Optional[str], target: str, threads: int) -> None:
         self._api = library.networks()
         self._path = os.fspath(path)
@@ -53,6 +53,7 @@ class Network(OfThisProcess):
         if schedule is not None:
             text = values.text("schedule", schedule)
             self._check(self._api.uk_network_schedule(handle, b"schedule", text, len(text), None))
+        self.sizes = self._open_sizes()
         self.inputs = self._values(INPUT)
         self.outputs = self._values(OUTPUT)
         self._unsupported = ""
@@ -64,8 +65,12 @@ class Network(OfThisProcess):
         if status:
             raise error_of(status, self._api.uk_network_message(self._handle).decode(errors="replace") or library.status_text(status))
 
-    def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int], constants: Mapping[str, Any],
+    def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, Union[int, range]], constants: Mapping[str, Any],
               name: Optional[bytes]) -> None:
+        for size, each in sizes.items():
+            if isinstance(each, range):
+                self._check(self._api.uk_network_range(self._handle, _range(size, each)))
+        sizes = {size: each for size, each in sizes.items() if not isinstance(each, range)}
         data = {name: np.asarray(as_array(value, name), order="C") for name, value in constants.items()}
         given = [_tensor(name, shape) for name, shape in shapes.items()]
         fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes, a.dtype == np.bool_) for name, a in data.items()]
@@ -89,6 +94,16 @@ class Network(OfThisProcess):
             self._check(self._api.uk_network_compile(self._handle, self._options))
             self._memory = self._api.uk_network_memory(self._handle)
 
+    def _open_sizes(self) -> dict[str, range]:
+        """The ranges of the open sizes, in the order of the library's arrays."""
+        found: dict[str, range] = {}
+        while True:
+            size = self._api.uk_network_size(self._handle, len(found))
+            if not size:
+                return found
+            z = size.contents
+            found[z.name.decode()] = range(z.lower, z.upper + 1, z.step)
+
     def _values(self, role: int) -> tuple[Value, ...]:
         found: list[Value] = []
         while True:
@@ -99,15 +114,36 @@ class Network(OfThisProcess):
             dtype = np.dtype(bool) if t.is_boolean else DTYPES[t.type]
             found.append(Value(t.name.decode(), "bool" if t.is_boolean else TYPES[t.type], tuple(t.shape[:t.rank]), dtype, t.type, t.is_boolean))
 
-    def _check_value(self, value: Any, v: Value) -> np.ndarray:
+    def _check_value(self, value: Any, v: Value, shape: Optional[tuple[int, ...]] = None) -> np.ndarray:
+        """Returns the value as an array of the shape. None: that of v, or with open sizes any of its rank."""
         a = as_array(value, v.name)
         if not v.is_boolean:
             check_type(a, v.kind, v.name)
         elif a.dtype != np.bool_:
             raise ArrayTypeError(f"{v.name} is {a.dtype}; bool is required (use {v.name}.astype(bool))")
-        if a.shape != v.shape:
-            raise ArgumentError(f"{v.name} has the shape {a.shape}, but the network takes {v.shape}; pass an array of that shape")
+        if shape is None and self.sizes:
+            if a.ndim != len(v.shape):
+                raise ArgumentError(f"{v.name} has {a.ndim} dimensions, but the network takes {len(v.shape)}; pass such an array")
+        elif a.shape != (shape or v.shape):
+            raise ArgumentError(f"{v.name} has the shape {a.shape}, but the network takes {shape or v.shape}; pass an array of that shape")
         return a
+
+    def _solve(self, arrays: list[np.ndarray]) -> tuple[Any, list[tuple[int, ...]]]:
+        """Returns the sizes at which the inputs have the arrays' shapes, and the shapes of the outputs."""
+        sizes = (ctypes.c_int64 * max(len(self.sizes), 1))()
+        if not self.sizes:
+            return sizes, [v.shape for v in self.outputs]
+        shapes = [(ctypes.c_int64 * max(a.ndim, 1))(*a.shape) for a in arrays]
+        if self._api.uk_network_solve_sizes(self._handle, (ctypes.POINTER(ctypes.c_int64) * len(shapes))(*(ctypes.cast(s, ctypes.POINTER(ctypes.c_int64)) for s in shapes)), sizes):
+            given = ", ".join(f"{v.name} {a.shape}" for v, a in zip(self.inputs, arrays))
+            open_sizes = ", ".join(f"{name} in {values_of}" for name, values_of in self.sizes.items())
+            raise ArgumentError(f"the network has no sizes for the shapes {given}; {open_sizes}")
+        found = []
+        for i in range(len(self.outputs)):
+            tensor = library.NetworkTensor()
+            self._check(self._api.uk_network_value_at(self._handle, OUTPUT, i, sizes, tensor))
+            found.append(tuple(tensor.shape[:tensor.rank]))
+        return sizes, found
 
     def _arrange(self, inputs: Sequence[Any], named: Optional[Mapping[str, Any]]) -> list[np.ndarray]:
         given = dict(zip((v.name for v in self.inputs), inputs))
@@ -125,14 +161,15 @@ class Network(OfThisProcess):
                 raise ArgumentError(f"{v.name} is missing; pass an array")
         return [self._check_value(given[v.name], v) for v in self.inputs]
 
-    def _results(self, out: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    def _results(self, out: Any, arrays: list[np.ndarray], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
         if out is None:
-            return [np.empty(v.shape, v.dtype) for v in self.outputs]
+            return [np.empty(shape, v.dtype) for shape, v in zip(shapes, self.outputs)]
         if len(self.outputs) == 1 and not isinstance(out, (tuple, list)):
             out = (out,)
         if not isinstance(out, (tuple, list)) or len(out) != len(self.outputs):
             raise ArgumentError(f"out must have an array for each of {', '.join(v.name for v in self.outputs)}, in this order")
-        made = [np.empty(v.shape, v.dtype) if value is None else self._check_value(value, v) for value, v in zip(out, self.outputs)]
+        made = [np.empty(shape, v.dtype) if value is None else self._check_value(value, v, shape)
+                for value, v, shape in zip(out, self.outputs, shapes)]
         for i, (a, v) in enumerate(zip(made, self.outputs)):
             if not a.flags.writeable:
                 raise ArgumentError(f"{v.name} is written, but its array is read-only; pass another")
@@ -147,32 +184,33 @@ class Network(OfThisProcess):
         if self._unsupported:
             raise error_of(UNSUPPORTED, self._unsupported)
         arrays = self._arrange(inputs, feed)
-        results = self._results(out, arrays)
+        sizes, shapes = self._solve(arrays)
+        results = self._results(out, arrays, shapes)
         try:
             block = self._blocks.pop()
         except IndexError:
             block = aligned(self._memory, np.dtype(np.uint8), 64)
         base = block.ctypes.data
         for i, (a, v) in enumerate(zip(arrays, self.inputs)):
-            np.copyto(self._view(block, self._api.uk_network_input(self._handle, base, i), v), a.view(v.dtype), casting="no")
-        status = self._api.uk_network_run(self._handle, base)
+            np.copyto(self._view(block, self._api.uk_network_input(self._handle, base, i), v, a.shape), a.view(v.dtype), casting="no")
+        status = self._api.uk_network_run_sizes(self._handle, base, sizes)
         if status:
             self._blocks.append(block)
             raise error_of(status, f"{self._path}: {library.status_text(status)}")
         for i, (a, v) in enumerate(zip(results, self.outputs)):
-            np.copyto(a.view(v.dtype), self._view(block, self._api.uk_network_output(self._handle, base, i), v), casting="no")
+            np.copyto(a.view(v.dtype), self._view(block, self._api.uk_network_output(self._handle, base, i), v, a.shape), casting="no")
         self._blocks.append(block)
         return results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
-    def _view(block: np.ndarray, address: int, v: Value) -> np.ndarray:
-        """Returns the value at an address as an array, without a copy. The address may be outside of the block, as that of a constant output."""
+    def _view(block: np.ndarray, address: int, v: Value, shape: tuple[int, ...]) -> np.ndarray:
+        """Returns the value of that shape at an address as an array, without a copy. The address may be outside of the block, as that of a constant output."""
         dtype = np.dtype(np.uint8) if v.is_boolean else v.dtype
-        count = int(np.prod(v.shape, dtype=np.int64))
+        count = int(np.prod(shape, dtype=np.int64))
         if count == 0:
-            return np.empty(v.shape, v.dtype)
+            return np.empty(shape, v.dtype)
         memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
-        return np.frombuffer(memory, dtype).reshape(v.shape).view(v.dtype)
+        return np.frombuffer(memory, dtype).reshape(shape).view(v.dtype)
 
     def _emit(self, what: str) -> bytes:
         data, length = ctypes.c_void_p(), ctypes.c_size_t()
@@ -196,6 +234,12 @@ def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, s
     return tensor
 
 
+def _range(name: str, each: range) -> library.NetworkSize:
+    if len(each) < 2 or each.step < 0:
+        raise ArgumentError(f"the size {name} has the {each}; a range has two values or more, and increases")
+    return library.NetworkSize(name=name.encode(), lower=each[0], upper=each[-1], step=each.step)
+
+
 def _kind(a: np.ndarray, name: str) -> int:
     """Returns the enum uk_type of a constant's elements: u16 for uint16, which an input of bf16 takes as well."""
     for kind, dtype in enumerate(DTYPES):
@@ -204,11 +248,12 @@ def _kind(a: np.ndarray, name: str) -> int:
     raise ArrayTypeError(f"{name} is {a.dtype}; one of bool, {', '.join(map(str, DTYPES))} is required (use {name}.astype())")
 
 
-def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,
+def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, Union[int, range]]] = None,
             constants: Optional[Mapping[str, Any]] = None, name: Optional[str] = None, schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
     """Reads and compiles a network.
 
-    shapes, sizes: shapes of inputs and extents of named dimensions, by name, if the file leaves them open.
+    shapes, sizes: shapes of inputs and extents of named dimensions, by name, if the file leaves them open. A range, as
+        range(1, 513), leaves a dimension open: the network then takes arrays of any shapes with such an extent.
     constants: arrays for inputs on which shapes depend, by name; these are no longer inputs.
     name: prefix of the names of the functions that save() writes; default: made of the file's name.
     schedule: schedules of layers, the text that tune() returns for a network.

@@ -14,14 +14,14 @@ from .program import Source, path_of
 
 
 def tune(source: Source, *, target: str = "native", threads: Optional[int] = None, define: Optional[Mapping[str, int]] = None,
-         sizes: Optional[Mapping[str, int]] = None, schedule: Optional[str] = None, time_limit: Optional[float] = None,
+         sizes: Optional[Mapping[str, Union[int, range]]] = None, schedule: Optional[str] = None, time_limit: Optional[float] = None,
          trials: Optional[int] = None, seed: Optional[int] = None, log: Union[None, str, os.PathLike[str]] = None,
          require_kernels: bool = False) -> str:
     """Searches for a schedule that is faster than the automatic one, as `uk tune` does, and returns it:
     compile(source, schedule=tune(source)).
 
     source: a text or a path, as for compile(), or the path of a network, which ends in .onnx; the result is then for network(schedule=).
-    sizes: sizes of the calls that are timed, by name.
+    sizes: sizes of the calls that are timed, by name; of a network a range leaves a size open, and layers are timed in its middle.
     define: sizes that become constants, by name.
     schedule: steps to begin with.
     time_limit: seconds; default: 60, for a network 300.
@@ -30,7 +30,7 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
     """
     options = [f"--target={target}"]
     for option, values in (("define", define or {}), ("size", sizes or {})):
-        options += [f"--{option}={name}={value}" for name, value in values.items()]
+        options += [f"--{option}={name}={_size(value)}" for name, value in values.items()]
     for option, value in (("threads", threads), ("time-limit", time_limit), ("trials", trials), ("seed", seed), ("log", log)):
         if value is not None:
             options.append(f"--{option}={os.fspath(value) if option == 'log' else value}")  # type: ignore[arg-type]
@@ -40,6 +40,10 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
     if path is not None and not pathlib.Path(path).is_file():
         raise ArgumentError(f"'{path}' is not a file")
     return _run(options, "-" if path is None else os.path.abspath(path), str(source) if path is None else None, schedule)
+
+
+def _size(value: Union[int, range]) -> str:
+    return f"{value[0]}..{value[-1]}:{value.step}" if isinstance(value, range) else str(value)
 
 
 def _run(options: list[str], file: str, text: Optional[str], schedule: Optional[str]) -> str:

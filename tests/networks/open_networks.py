@@ -2,6 +2,7 @@
 """Small networks with open sizes, for ranges.c, and the ranges that they are tested with.
 
     open_networks.py RANGES FOLDER DRAWS [NAME ...]
+    open_networks.py --write NAME >FILE.onnx
 """
 
 import math
@@ -83,7 +84,9 @@ NETWORKS = {
     "borders": (small_networks.borders(False, "batch", "height", "width"), ["batch=1..2", "height=28..40:4", "width=30..44:2"]),
 }
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1] == "--write":
+    sys.stdout.buffer.write(NETWORKS[sys.argv[2]][0])
+elif __name__ == "__main__":
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(exist_ok=True)
     failed = []

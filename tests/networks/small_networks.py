@@ -171,6 +171,10 @@ def open_batch():
     return model(nodes, [value("x", ["batch", 6]), value("shape", [2], INT64)], [value("y", ["batch", "rest"])])
 
 
+def open_images():
+    return convolutions(height="height")
+
+
 ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "unions": unions, "integers": integers, "quantized": quantized, "rows": rows,
        "byte_rows": byte_rows, "borders": borders}
 WHOLE = {"integers", "quantized", "byte_rows", "borders"}  # results are the same everywhere
@@ -178,4 +182,4 @@ ROWS = {"rows", "byte_rows"}  # need memory for a row besides live values
 
 
 if __name__ == "__main__":  # usage: small_networks.py NAME >FILE.onnx
-    sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "chain": chain, "subnormal": subnormal}[sys.argv[1]]())
+    sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "open_images": open_images, "chain": chain, "subnormal": subnormal}[sys.argv[1]]())

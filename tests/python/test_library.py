@@ -45,7 +45,7 @@ def test_prototypes():
 
 @pytest.mark.parametrize("name, structure", [
     ("uk_options", library.Options), ("uk_verify_options", library.VerifyOptions), ("uk_gemm_plan", library.GemmPlan),
-    ("uk_network_tensor", library.NetworkTensor), ("uk_network_options", library.NetworkOptions),
+    ("uk_network_tensor", library.NetworkTensor), ("uk_network_options", library.NetworkOptions), ("uk_network_size", library.NetworkSize),
     ("uk_sgemm_epilogue", library.EPILOGUES["s"]), ("uk_dgemm_epilogue", library.EPILOGUES["d"]),
 ])
 def test_structures(name, structure):

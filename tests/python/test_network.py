@@ -42,6 +42,32 @@ def test_network(product, tmp_path):
         uk.network(path, sizes={"rows": 4}, name="a-b")
 
 
+def test_open_size(product, tmp_path):
+    path, w = product
+    net = uk.network(path, sizes={"rows": range(2, 34)})
+    assert net.sizes == {"rows": range(2, 34)} and net.inputs[0].shape == (33, 5)
+    for rows in (2, 33, 7, 20):
+        assert np.array_equal(net(numbers(rows, 5)), np.maximum(numbers(rows, 5) @ w, 0))
+    out = np.empty((7, 9), np.float32)
+    assert net(numbers(7, 5), out=out) is out and np.array_equal(out, np.maximum(numbers(7, 5) @ w, 0))
+    for shape in ((1, 5), (34, 5), (7, 6)):
+        with pytest.raises(uk.ArgumentError, match=r"no sizes for the shapes x .*; rows in range\(2, 34\)"):
+            net(numbers(*shape))
+    with pytest.raises(uk.ArgumentError, match="y has the shape"):
+        net(numbers(7, 5), out=np.empty((8, 9), np.float32))
+    with pytest.raises(uk.ArgumentError, match="x has 1 dimensions"):
+        net(numbers(5))
+    even = uk.network(path, sizes={"rows": range(2, 9, 2)})
+    assert even(numbers(4, 5)).shape == (4, 9)
+    with pytest.raises(uk.ArgumentError, match="no sizes for the shapes"):
+        even(numbers(5, 5))
+    for sizes, words in ((range(4, 5), "has two values or more"), (range(1, 8, 2), "not multiples of the step 2")):
+        with pytest.raises(uk.ArgumentError, match=words):
+            uk.network(path, sizes={"rows": sizes})
+    net.save(tmp_path / "product.o", header=tmp_path / "product.h")
+    assert "rows, 2 to 33" in (tmp_path / "product.h").read_text()
+
+
 def test_schedule(product):
     path, w = product
     found = uk.tune(str(path), sizes={"rows": 4}, threads=1, trials=2)
