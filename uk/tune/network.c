@@ -128,7 +128,8 @@ static int load(struct network_tune *n, const struct layer *l, struct search *s,
     s->positional = s->file;
     s->arguments = *n->arguments;
     s->arguments.positional = &s->positional;
-    s->arguments.bindings = 0; /* bindings refer to the network's inputs */
+    s->arguments.bindings = 0; /* these and the name are the network's, not the layer's */
+    s->arguments.name = NULL;
     return tune_load(&s->tune, &s->arguments, &source);
 }
 
