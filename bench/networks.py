@@ -61,10 +61,8 @@ def compiled(uk, model, *options):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "net.so"
         since = time.perf_counter()
-        subprocess.run([uk, "compile", str(model), "-o", str(path), *options], check=True)
-        seconds = time.perf_counter() - since
-        name = "".join(c if c.isalnum() and c.isascii() else "_" for c in model.stem)
-        return Ours(path, f"_{name}" if name[0].isdigit() else name), seconds
+        subprocess.run([uk, "compile", str(model), "-o", str(path), "--name=net", *options], check=True)
+        return Ours(path, "net"), time.perf_counter() - since
 
 
 def session_of(model):

@@ -15,9 +15,8 @@ rvp=$sources/simulate/rvp
 read -ra cc <<<"${RISCV_CC:-riscv64-linux-gnu-gcc}"
 [[ $# == 3 ]] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
 mkdir -p "$3"
-cp "$2" "$3/net.onnx" # functions have the file's name
-"$1" compile "$3/net.onnx" --target=riscv64-p -o "$3/net.o"
-"$1" compile "$3/net.onnx" --target=riscv64-p --emit=header -o "$3/net.h"
+"$1" compile "$2" --name=net --target=riscv64-p -o "$3/net.o"
+"$1" compile "$2" --name=net --target=riscv64-p --emit=header -o "$3/net.h"
 "${cc[@]}" -std=c17 -O2 -Wall -Wextra -mcmodel=medany -ffreestanding -fno-builtin -static -nostdlib -nostartfiles -Wl,--build-id=none \
     -I"$sources/ukernels" -I"$rvp" -I"$3" -T "$rvp/bare.ld" -o "$3/net.elf" \
     "$rvp"/{bare.S,bare.c,decode.c} "$here"/{main.c,memory.c} "$3/net.o"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classifies an image with a quantized MobileNet_v1 0.25/96, without an operating system, and writes the
- * scores to the serial port. uk compile makes net.h and the object from net.onnx; build.sh runs all steps. */
+ * scores to the serial port. uk compile makes net.h and the object; build.sh runs all steps. */
 #include <string.h>
 #include "bare.h"
 #include "net.h"

@@ -17,7 +17,8 @@ fail() {
 }
 
 python3 tests/networks/small_networks.py convolutions >"$folder/small.onnx" || fail "small_networks.py"
-"$uk" bench networks "$folder/small.onnx" "$folder/small.onnx" --peers=ONNX,OpenVINO,plain --json="$folder/run.json" >"$folder/out" 2>"$folder/err" ||
+cp "$folder/small.onnx" "$folder/_Малая.onnx" # functions' names do not depend on the file's
+"$uk" bench networks "$folder/small.onnx" "$folder/_Малая.onnx" --peers=ONNX,OpenVINO,plain --json="$folder/run.json" >"$folder/out" 2>"$folder/err" ||
     fail "uk bench networks"
 "$python" - "$folder/run.json" <<'END' || fail "the JSON of a run"
 import importlib.util
@@ -29,7 +30,7 @@ has_openvino = (pathlib.Path(sys.prefix) / "openvino").exists() or importlib.uti
 rows = json.load(open(sys.argv[1], encoding="utf-8"))
 assert [r["peer"] for r in rows] == 2 * ["ONNX Runtime", *(["OpenVINO"] if has_openvino else []), "plain loops"], rows
 for r in rows:
-    assert r["model"] == "small" and r["pairs"] >= 2 and min(r["ours_ms"], r["peer_ms"], r["ratio"]) > 0, r
+    assert r["model"] in ("small", "_Малая") and r["pairs"] >= 2 and min(r["ours_ms"], r["peer_ms"], r["ratio"]) > 0, r
     assert r["quartiles"][0] <= r["ratio"] <= r["quartiles"][1], r
 END
 grep -q '^plain loops: geometric mean of 2 ratios ' "$folder/out" || fail "no geometric mean"
