@@ -38,7 +38,7 @@ EXACT = ("X[i] + Y[i]", "X[i] - Y[i]", "X[i] * Y[i]", "-X[i]", "abs(X[i])", "max
          "min(min(X[i], -Y[i]), 1)", "min(max(X[i], 2), 100)", "max(abs(X[i]), -Y[i])", "pad(X[i - 1], 1) + pad(X[i + 1], 0)",
          "select(X[i] > Y[i] and X[i] != 0, 1, 3)", "TYPE(index(i % 7)) * X[i]")
 OF_FLOATS = ("select(X[i] >= 0, -X[i], -Y[i])", "X[i] * -abs(Y[i]) - X[i]", "round(X[i] * 0.25)", "floor(X[i] * 0.25)", "ceil(X[i] * 0.25)", "max(X[i], 0) + min(X[i], 0) * 0.125", "min(-X[i], -Y[i]) * 2")
-OF_INTEGERS = ("X[i] << 3", "X[i] >> 2", "(X[i] + Y[i]) >> 1")
+OF_INTEGERS = ("X[i] << 3", "X[i] >> 2", "(X[i] + Y[i]) >> 1", "X[i] & Y[i] | (X[i] ^ 5) >> Y[i]")
 INEXACT = ("X[i] / Y[i]", "sqrt(abs(X[i]))", "exp(X[i])", "tanh(X[i])", "X[i] / (1 + exp(-X[i]))", "X[i] / (1 + exp(-X[i])) * Y[i]",
            "0.5 * X[i] * (1 + tanh(0.7978845608 * (X[i] + 0.044715 * X[i] * X[i] * X[i])))", "1 / sqrt(Y[i] * Y[i] + 1)",
            "log(X[i])", "0.5 * X[i] * (1 + erf(X[i] * 0.7071067811865475))", "pow(abs(X[i]), 0.75)", "pow(X[i], 3)",
@@ -147,7 +147,7 @@ def programs():
         yield f"reduce_{a}_{b}_{c}", reductions(a, c, ("sum", "max", "min")), "M=11 N=70"
 
 
-SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "cast_f16", "cast_i8", "product_i16", "conv_f16_f16_f32",
+SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "exact_u64", "cast_f16", "cast_i8", "cast_u32", "cast_u64", "reduce_u32", "product_i16", "conv_f16_f16_f32",
          "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "block_offset", "chosen_i16", "crossed_u8",
          "border")
 failed, passed = 0, 0
