@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares networks with other programs that run ONNX: one thread each, alternating in one process.
 
-    bench/networks.py UK MODEL.onnx... [--peers=NAME,...] [--rounds=N] [--json=FILE]
+    bench/networks.py UK MODEL.onnx... [--size=NAME=VALUE]... [--peers=NAME,...] [--rounds=N] [--json=FILE]
+
+--size gives a dimension that the models leave open a value, or as LOWER..UPPER a range, then a value besides is that of the runs.
 
 The command UK compiles each model into a shared object, which is called through ctypes. The peers, by the beginnings of
 their names: ONNX Runtime, with its defaults; OpenVINO, with its hint for latency and sums in f32; plain loops, which is
@@ -16,6 +18,7 @@ import ctypes
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,7 +37,8 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(u
 class Ours:
     """A network's shared object and its block of memory."""
 
-    def __init__(self, path, name):
+    def __init__(self, path, name, sizes):
+        self.sizes = (ctypes.c_int64 * len(sizes))(*sizes)
         self.library = ctypes.CDLL(str(path))
         function = lambda suffix, result: self.function(f"{name}_{suffix}", result)
         self.run_function = function("run", ctypes.c_int)
@@ -51,18 +55,45 @@ class Ours:
     def run(self, inputs):
         for i, x in enumerate(inputs):
             ctypes.memmove(self.input(self.memory, i), x.ctypes.data, x.nbytes)
-        status = self.run_function(self.memory)
+        status = self.run_function(self.memory, *((self.sizes,) if len(self.sizes) else ()))
         if status:
             sys.exit(f"the network returned status {status}")
 
 
-def compiled(uk, model, *options):
+class Sizes:
+    """The options --size: what the compiler gets, and the values of the runs by name."""
+
+    def __init__(self, words):
+        self.options, self.ranges, self.at = [], set(), {}
+        for name, value in (word.rsplit("=", 1) for word in words):
+            if name not in self.ranges:
+                self.options.append(f"--size={name}={value}")
+            if ".." in value:
+                self.ranges.add(name)
+            self.at[name] = int(value.split("..")[-1].split(":")[0])
+
+    def ordered(self, uk, model):
+        """The values of a run in the order of the network's array, which its header has."""
+        if not self.ranges:
+            return []
+        header = subprocess.run([uk, "compile", str(model), "--emit=header", *self.options], check=True, capture_output=True, text=True).stdout
+        return [self.at[name] for name in re.findall(r"^ \*   \d+: (.*), \d+ to \d+", header, re.M)]
+
+    def extent(self, e):
+        """The extent of a dimension of ONNX Runtime's: a number or a name, which may be a sum."""
+        if isinstance(e, int) or e in self.at:
+            return self.at.get(e, e)
+        return sum(self.at[part.strip()] if part.strip() in self.at else int(part) for part in e.split("+"))
+
+
+def compiled(uk, model, sizes, *options):
     """The network, and the seconds that its compilation took."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "net.so"
         since = time.perf_counter()
-        subprocess.run([uk, "compile", str(model), "-o", str(path), "--name=net", *options], check=True)
-        return Ours(path, "net"), time.perf_counter() - since
+        subprocess.run([uk, "compile", str(model), "-o", str(path), "--name=net", *sizes.options, *options], check=True)
+        seconds = time.perf_counter() - since
+        return Ours(path, "net", sizes.ordered(uk, model)), seconds
 
 
 def session_of(model):
@@ -75,14 +106,14 @@ def session_of(model):
 # ---- peers: each makes a function that runs the model on the inputs, by name ----
 
 
-def begin_onnxruntime(uk, model, feed):
-    del uk
+def begin_onnxruntime(uk, model, feed, sizes):
+    del uk, sizes
     session = session_of(model)
     return lambda: session.run(None, feed)
 
 
-def begin_openvino(uk, model, feed):
-    del uk
+def begin_openvino(uk, model, feed, sizes):
+    del uk, sizes
     # uk-setup unpacks the wheel beside the environment's packages, without what it needs only to convert models.
     sys.path.append(str(pathlib.Path(sys.prefix) / "openvino"))
     import openvino  # pylint: disable=import-outside-toplevel
@@ -94,8 +125,8 @@ def begin_openvino(uk, model, feed):
     return request.infer
 
 
-def begin_plain(uk, model, feed):
-    plain, _ = compiled(uk, model, "--no-kernels")
+def begin_plain(uk, model, feed, sizes):
+    plain, _ = compiled(uk, model, sizes, "--no-kernels")
     return lambda: plain.run(list(feed.values()))
 
 
@@ -127,12 +158,12 @@ def quantile(values, q):
     return float(numpy.quantile(values, q))
 
 
-def random_inputs(model):
+def random_inputs(model, sizes):
     random = numpy.random.default_rng(1)
     feed = {}
     for i in session_of(model).get_inputs():
-        kind = TYPES[i.type]
-        feed[i.name] = (random.uniform(-1, 1, i.shape) if kind == numpy.float32 else random.integers(0, 2, i.shape)).astype(kind)
+        kind, shape = TYPES[i.type], [sizes.extent(e) for e in i.shape]
+        feed[i.name] = (random.uniform(-1, 1, shape) if kind == numpy.float32 else random.integers(0, 2, shape)).astype(kind)
     return feed
 
 
@@ -145,14 +176,14 @@ def pairs_of(ours, peer, rounds):
     return numpy.array(pairs[1:])
 
 
-def measure(uk, model, peers, rounds):
+def measure(uk, model, peers, rounds, sizes):
     """A row per peer."""
-    feed = random_inputs(model)
-    ours, seconds = compiled(uk, model)
+    feed = random_inputs(model, sizes)
+    ours, seconds = compiled(uk, model, sizes)
     inputs = list(feed.values())
     for peer in peers:
         try:
-            run = PEERS[peer](uk, model, feed)
+            run = PEERS[peer](uk, model, feed, sizes)
         except ImportError as absent:
             print(f"{peer} is left out: {absent}; ./uk-setup networks installs it", file=sys.stderr)
             continue
@@ -164,12 +195,14 @@ def measure(uk, model, peers, rounds):
 
 
 def main():
-    rounds, out, peers, words = 200, None, None, []
+    rounds, out, peers, words, sizes = 200, None, None, [], []
     for word in sys.argv[1:]:
         if word.startswith("--rounds="):
             rounds = int(word.split("=", 1)[1])
         elif word.startswith("--json="):
             out = word.split("=", 1)[1]
+        elif word.startswith("--size="):
+            sizes.append(word.split("=", 1)[1])
         elif word.startswith("--peers="):
             peers = word.split("=", 1)[1]
         else:
@@ -179,7 +212,7 @@ def main():
     peers = chosen(peers)
     rows = []
     for model in words[1:]:
-        for row in measure(words[0], pathlib.Path(model), peers, rounds):
+        for row in measure(words[0], pathlib.Path(model), peers, rounds, Sizes(sizes)):
             rows.append(row)
             print("{model}: {ours_ms:.3f} ms, {peer} {peer_ms:.3f} ms, ratio {ratio:.2f}".format(**row),
                   "({:.2f}..{:.2f}), {} pairs; compiled in {:.1f} s".format(*row["quartiles"], row["pairs"], row["compile_s"]), flush=True)

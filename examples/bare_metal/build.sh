@@ -17,6 +17,10 @@ read -ra cc <<<"${RISCV_CC:-riscv64-linux-gnu-gcc}"
 mkdir -p "$3"
 "$1" compile "$2" --name=net --target=riscv64-p -o "$3/net.o"
 "$1" compile "$2" --name=net --target=riscv64-p --emit=header -o "$3/net.h"
+if grep -q 'sizes\[\]' "$3/net.h"; then
+    echo "build.sh: main.c runs networks of fixed sizes, and sizes of $2 are open; give --size with one value" >&2
+    exit 1
+fi
 "${cc[@]}" -std=c17 -O2 -Wall -Wextra -mcmodel=medany -ffreestanding -fno-builtin -static -nostdlib -nostartfiles -Wl,--build-id=none \
     -I"$sources/ukernels" -I"$rvp" -I"$3" -T "$rvp/bare.ld" -o "$3/net.elf" \
     "$rvp"/{bare.S,bare.c,decode.c} "$here"/{main.c,memory.c} "$3/net.o"

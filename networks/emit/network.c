@@ -292,7 +292,9 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
     if (what != UK_EMIT_HEADER && what != UK_EMIT_HOST)
         return uk_network_build(n, options,
                                 &(struct uk_compilation){.what = what, .bytes = bytes, .length = length});
+    uk_network_set_largest(n);
     *bytes = what == UK_EMIT_HEADER ? uk_driver_header(n) : uk_driver_calls(n);
+    uk_network_set_chosen(n);
     if (!*bytes)
         return uk_graph_no_memory(&n->graph);
     *length = strlen(*bytes);

@@ -277,7 +277,7 @@ struct open {
 
 /* The quotation mark around an option's value, in case that a shell splits or expands the name. */
 static const char *quote(const char *name) {
-    return strpbrk(name, " \t$&|;<>()*[]{}~`#!\"\\") ? "'" : "";
+    return strpbrk(name, " \t$&|;<>()*?[]{}~`#!\"\\") ? "'" : "";
 }
 
 /* Lists --size for each term of the dimension's name that has no size yet, once for each. */

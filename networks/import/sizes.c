@@ -10,33 +10,38 @@ enum uk_status uk_import_sizes(struct uk_graph *g, const struct uk_network_optio
     return s;
 }
 
-/* Returns whether the extent of some dimension of the input depends on the size. */
-static bool depends_on(const struct uk_graph *g, const struct uk_graph_value *v, struct uk_graph_size *z) {
-    bool depends = false;
+/* Returns whether the extent of the dimension depends on the size. */
+static bool depends_on(const struct uk_graph *g, const char *dimension, struct uk_graph_size *z) {
+    int64_t before, after;
+    bool depends = uk_size_extent(g, dimension, &before);
 
-    for (int d = 0; v->dimension && d < v->rank && !depends; d++) {
-        int64_t before, after;
-        if (!v->dimension[d] || !uk_size_extent(g, v->dimension[d], &before))
-            continue;
-        z->value--;
-        depends = uk_size_extent(g, v->dimension[d], &after) && after != before;
-        z->value++;
-    }
+    z->value--;
+    depends = depends && uk_size_extent(g, dimension, &after) && after != before;
+    z->value++;
     return depends;
 }
 
-enum uk_status uk_import_open_sizes(struct uk_graph *g) {
-    for (int i = 0; i < g->inputs; i++)
-        for (int k = 0; k < g->sizes; k++) {
-            struct uk_graph_size *z = &g->size[k];
-            if (z->lower == z->upper || z->open >= 0 || !depends_on(g, g->input[i], z))
-                continue;
-            if (g->open_count == UK_MAX_OPEN)
-                return uk_graph_fail(g, UK_REFUSED, NULL,
-                                     "more than %d sizes are open; give one value to some of them",
-                                     UK_MAX_OPEN);
-            z->open = g->open_count;
-            g->open[g->open_count++] = z;
-        }
+/* Numbers the open sizes that the extent of the dimension depends on. */
+static enum uk_status number_sizes_of(struct uk_graph *g, const char *dimension) {
+    for (int k = 0; k < g->sizes; k++) {
+        struct uk_graph_size *z = &g->size[k];
+        if (z->lower == z->upper || z->open >= 0 || !depends_on(g, dimension, z))
+            continue;
+        if (g->open_count == UK_MAX_OPEN)
+            return uk_graph_fail(g, UK_REFUSED, NULL,
+                                 "more than %d sizes are open; give one value to some of them", UK_MAX_OPEN);
+        z->open = g->open_count;
+        g->open[g->open_count++] = z;
+    }
     return UK_OK;
+}
+
+enum uk_status uk_import_open_sizes(struct uk_graph *g) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < g->inputs && !s; i++)
+        for (int d = 0; g->input[i]->dimension && d < g->input[i]->rank && !s; d++)
+            if (g->input[i]->dimension[d])
+                s = number_sizes_of(g, g->input[i]->dimension[d]);
+    return s;
 }

@@ -47,7 +47,7 @@ static bool note_tensors(struct ranging *r, struct uk_open_text *t, int point, c
     return list;
 }
 
-/* Writes the layer's program at the point. Without statements there is nothing to compute there. */
+/* Writes the layer's program at the point, unless its result is empty there. */
 static enum uk_status write_layer(struct ranging *r, struct uk_layer *l, int point) {
     struct uk_writer w = {
         .g = r->p->g, .result = l->result, .node = l->node, .nodes = l->nodes, .marks_constants = true};
@@ -57,7 +57,7 @@ static enum uk_status write_layer(struct ranging *r, struct uk_layer *l, int poi
 
     if (uk_value_elements(l->result))
         s = uk_write_program(&w, &text);
-    if (!s && text && *text && !(t->text[point] = uk_strdup(&r->arena, text)))
+    if (!s && text && !(t->text[point] = uk_strdup(&r->arena, text)))
         s = uk_graph_no_memory(r->p->g);
     if (!s && !note_tensors(r, t, point, &w))
         s = uk_graph_no_memory(r->p->g);

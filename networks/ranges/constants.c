@@ -110,9 +110,7 @@ static enum uk_status compute(struct resolving *r, struct uk_graph_value *v) {
         return UK_OK;
     if (!is_list && !has_program(by))
         return uk_graph_fail(r->g, UK_REFUSED, by,
-                             "constant '%s' depends on an open size, and no program computes it; give one "
-                             "value to the sizes that its elements depend on",
-                             v->name);
+                             "constant '%s' depends on an open size, and no program computes it", v->name);
     struct uk_graph_node *n = insert(r->g, v, is_list ? 1 : by->inputs);
     if (!n)
         return uk_graph_no_memory(r->g);

@@ -42,7 +42,7 @@ struct uk_tensor_name {
 
 /* A layer's program at all points, and in terms of the open sizes. */
 struct uk_open_text {
-    const char **text; /* by point; NULL: nothing is to be computed there, as the result is empty */
+    const char **text; /* by point; NULL: the result is empty there; "": nothing is to be computed */
     struct uk_tensor_name **tensor; /* by point: names of the tensors in the text, to compare texts that name
                                        them differently */
     int *tensors;

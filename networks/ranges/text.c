@@ -310,7 +310,7 @@ static bool computes_the_same(struct uniting *u, struct uk_program *open, int po
 
     for (int i = 0; i < u->sizes; i++)
         size[i] = uk_form_value(&u->size[i], u->g->points.size[point]);
-    bool same = !text || !parse(u, text, &p);
+    bool same = !*text || !parse(u, text, &p);
     if (same)
         same = uk_programs_equal(&(struct uk_comparand){open, size, u->t->tensor[base], u->t->tensors[base]},
                                  &(struct uk_comparand){p, NULL, u->t->tensor[point], u->t->tensors[point]});
@@ -322,15 +322,14 @@ static enum uk_status verify(struct uniting *u) {
     struct uk_program *open = NULL;
     enum uk_status s = UK_OK;
 
+    if (parse(u, u->t->open, &open))
+        s = uk_graph_fail(u->g, UK_REFUSED, u->at, "layer '%s' cannot stay open: its program is refused: %s",
+                          u->layer, uk_context_message(u->context));
     for (int p = 0; p < u->g->points.count && !s; p++) {
         const int token = u->integer[p] ? find_difference(u, p) : -1;
-        if (u->integer[p] && token < 0)
+        if (!u->t->text[p] || (u->integer[p] && token < 0))
             continue;
-        if (!open && parse(u, u->t->open, &open))
-            s = uk_graph_fail(u->g, UK_REFUSED, u->at,
-                              "layer '%s' cannot stay open: its program is refused: %s", u->layer,
-                              uk_context_message(u->context));
-        else if (!computes_the_same(u, open, p))
+        if (!computes_the_same(u, open, p))
             s = token < 0 ? refuse_text(u, p) : refuse_form(u, token, p);
     }
     uk_program_destroy(open);

@@ -64,7 +64,7 @@ NETWORKS = {
     "open": (small_networks.open_batch(), r"error: inputs have open dimensions: 'x' \[batch, 6\]; give --size batch=\.\.\.$"),
     "all_open": (model([node("Relu", ["x"], ["y"])], [value("x", ["batch", 3, "", -1]), value("m", ["batch", "past + 1"]), ANY_RANK, *[value(f"p{i}", ["batch", f"d{i}"]) for i in range(20)]], Y),
                  r"error: inputs have open dimensions: 'x' \[batch, 3, \?, \?\], 'm' \[batch, past \+ 1\], 'u' \(any rank\), 'p0' \[batch, d0\], .*'p8' \[batch, d8\] and 11 more; "
-                 r"give --shape x=\?,3,\?,\? --size batch=\.\.\. --size 'past \+ 1=\.\.\.' --shape u=\?,\?,\.\.\. --size d0=.* --size d7=\.\.\. and 12 more$"),
+                 r"give --shape x=\?,3,\?,\? --size batch=\.\.\. --size past=\.\.\. --shape u=\?,\?,\.\.\. --size d0=.* --size d7=\.\.\. and 12 more$"),
     "needed": (model([node("Reshape", ["x", "s"], ["r"]), node("Concat", ["h", "w"], ["hw"], axis=0), node("Reshape", ["x", "hw"], ["q"]), node("Relu", ["r"], ["r2"]),
                       node("Add", ["r2", "q"], ["y"])], [*X, value("s", [2], INT64), value("h", [1], INT64), value("w", [1], INT64)], Y),
                "error: inputs must be known at compile time: 's', 'h', 'w'; give --constant s=FILE --constant h=FILE --constant w=FILE$"),
@@ -135,6 +135,18 @@ COMPILES = [
     ([], 2, "-o"), (["-o", "none/n.o"], 1, "none/n.o"), (["--emit=device"], 2, "device"), (["--emit=layers", "-o", "."], 2, "folder"), (["good.onnx"], 2, "only one network"),
     (["--workspace=argument", "--emit=layers"], 2, "--workspace"), (["--emit=program", "-o", "none/x"], 1, "none/x"),
 ]
+# uk compile of networks with open sizes: the network, ranges, exit status, pattern for the message.
+OPEN = [small_networks.open_batch(), one("Squeeze", shapes=[value("x", ["n", "m"])], result=("k",)), small_networks.convolutions("batch", "height"),
+        one("Tile", ["x", "twice"], [tensor("twice", [2], [2, 1], INT64)], [value("x", ["n", 3])]), one("Relu", shapes=[value("x", ["n", "?"])])]
+RANGES = [
+    (0, ["batch=3..2"], 2, "--size batch=3..2: expected"), (0, ["batch=1..4:0"], 2, "--size batch=1..4:0"), (0, ["batch=-1..4"], 2, "--size"), (0, ["batch=1.."], 2, "--size"),
+    (0, ["batch=1..8:2"], 1, "the bounds 1 and 8 are not multiples of the step 2"), (0, ["batch=1..4", "batch=2", "batch=3"], 2, "'batch' already has"),
+    (2, ["batch=2..8", "height=19", "batch=9"], 1, "'batch' is 9, but it was compiled for 2 to 8"), (2, ["batch=2..8:2", "height=19", "batch=5"], 1, "in steps of 2"),
+    (0, ["batch=2..8"], 1, "inputs must be known at compile time: 'shape'; give --constant shape=FILE"), (1, ["n=1..4", "m=2..3"], 1, "at n=1, m=.* the network has another form here.*--size n=2..4:2"),
+    (2, ["batch=1..2", "height=8..40"], 1, "'clip_a0' cannot stay open.* 19, 19 and 20 at height=37, 38 and 39.*--size height=8..40:4$"),
+    (2, ["batch=1..2", "height=8..40", "height=12"], 1, "clip_a0"), (3, ["n=1..4"], 1, "Tile tile_y: layer 'tile_y' cannot stay open.*--size n=4$"),
+    (4, ["n=1..4"], 1, "open dimensions: 'x'.*; give --size '.=...'$"), (4, ["n=1..4", "?=1..2", "?=0"], 1, "'.' is 0, but it was compiled for 1 to 2"),
+]
 
 
 def wrong(words, status, pattern, folder):
@@ -200,6 +212,13 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
                "model.data' is a link to '/.*/secret.bin', which is not in or below the folder '../cache/snapshots/x' or '/.*/cache/blobs'; put a copy there$")]
     cases += [(["run", "types.onnx", *words], status, pattern) for words, status, pattern in TYPES]
     cases += [(["run", "named.onnx", *words], 2, pattern) for words, pattern in NAMED]
+    for i, data in enumerate(OPEN):
+        put(f"open_{i}.onnx", data)
+    cases += [(["compile", f"open_{i}.onnx", "--emit=layers", *(f"--size={size}" for size in sizes)], status, pattern) for i, sizes, status, pattern in RANGES]
+    put("relu.onnx", one("Relu", shapes=[value("x", ["n", 3])]))
+    put("p.uk", b"tensor x f32 [N]\ntensor y f32 [N]\ny[i] = x[i]\n")
+    cases += [(["run", "relu.onnx", "--size=n=1..4", "--target=amdgcn-gfx90a"], 1, "a GPU takes fixed sizes only, and 'n' has a range"),
+              (["run", "p.uk", "--size=N=1..4"], 2, "'N' has a range, which is for networks")]
     cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
     before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}
     failures = list(filter(None, pool.map(lambda case: wrong(*case, folder), cases)))

@@ -66,10 +66,12 @@ static int sweep(const struct uk_arguments *a) {
 /* Exit status. */
 static int compare(const struct uk_arguments *a) {
     char json[4200], peers[4200];
-    const char **more = calloc((size_t)a->positionals + 2, sizeof *more);
+    const char **more = calloc((size_t)a->positionals + (size_t)a->option_value_count + 2, sizeof *more);
+    char(*sizes)[300] = calloc((size_t)a->option_value_count + 1, sizeof *sizes);
+    const char *size;
     int count = 0;
 
-    if (!more)
+    if (!more || !sizes)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     while (count < a->positionals - 1) {
         more[count] = a->positional[count + 1];
@@ -81,9 +83,14 @@ static int compare(const struct uk_arguments *a) {
         more[count++] = json;
     if (a->peers)
         more[count++] = peers;
+    for (int i = 0; (size = uk_repeated_option(a, "--size", i)); i++) {
+        snprintf(sizes[i], sizeof sizes[i], "--size=%s", size);
+        more[count++] = sizes[i];
+    }
     const int status =
         run_script(uk_bench_networks_text, more, count, "some models could not be compared, see above");
     free(more);
+    free(sizes);
     return status;
 }
 
