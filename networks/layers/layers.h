@@ -246,6 +246,14 @@ UK_INFER(gather); /* gather.c */
 UK_INFER(compress);
 UK_WRITE(compress);
 UK_WRITE(gather);
+UK_INFER(gather_elements);
+UK_WRITE(gather_elements);
+UK_INFER(gather_nd);
+UK_WRITE(gather_nd);
+UK_INFER(one_hot);
+UK_WRITE(one_hot);
+UK_INFER(top_k); /* top_k.c */
+UK_WRITE(top_k);
 UK_INFER(scatter_elements); /* scatter.c */
 UK_WRITE(scatter_elements);
 UK_INFER(scatter_nd);
@@ -345,6 +353,14 @@ enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
                          const char *cast, const char *suffix_a, const char *suffix_b);
 
+/* gather.c: appends ", ", unless the text is empty, and a subscript. */
+enum { UK_SUBSCRIPTS = 512 };
+void uk_append_subscript(char text[UK_SUBSCRIPTS], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* gather.c: refuses constant indices in input 1 that are outside of a dimension of input 0. Every `step`-th
+ * one, beginning with number `first`, is of that dimension. */
+enum uk_status uk_check_indices(struct uk_graph *g, const struct uk_graph_node *n, int dimension,
+                                int64_t first, int64_t step);
 /* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` selects:
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);

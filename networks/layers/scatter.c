@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scatter, ScatterElements, ScatterND, TensorScatter: a copy of input 0, then elements written at indices. */
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
-enum { DATA, INDICES, UPDATES, ROOM = 512 };
+enum { DATA, INDICES, UPDATES };
 
 /* The assignment of a reduction; NULL: there is none of this name. */
 static const char *assignment(const struct uk_graph_node *n) {
@@ -41,23 +39,6 @@ static enum uk_status check(struct uk_graph *g, const struct uk_graph_node *n) {
                                 : uk_graph_fail(g, UK_REFUSED, n, "the data has no dimension to index");
 }
 
-/* Refuses constant indices that are outside of a dimension. Every `step`-th one is of it, beginning with
- * index `first`. */
-static enum uk_status check_constants(struct uk_graph *g, const struct uk_graph_node *n, int dimension,
-                                      int64_t first, int64_t step) {
-    const struct uk_graph_value *at = n->input[INDICES], *x = n->input[DATA];
-    const int64_t extent = x->extent[dimension];
-
-    for (int64_t i = first; at->data && i < uk_value_elements(at); i += step) {
-        const int64_t index = uk_constant_int(at, i);
-
-        if (index < -extent || index >= extent)
-            return uk_graph_fail(g, UK_REFUSED, n, "index %" PRId64 " is outside of dimension %d of %s",
-                                 index, dimension, uk_value_shape(x));
-    }
-    return UK_OK;
-}
-
 static enum uk_status set_output(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[DATA];
     const enum uk_status s = uk_set_output(g, n, 0, x->type, x->rank, x->extent);
@@ -69,17 +50,6 @@ static enum uk_status set_output(struct uk_graph *g, struct uk_graph_node *n) {
 
 static void write_copy(struct uk_writer *w, const struct uk_graph_node *n) {
     uk_write(w, n, "$y[%1$s] = $0[%1$s]", uk_iterators(n->input[DATA]->rank));
-}
-
-/* Appends ", " unless the text is empty, then the format. */
-__attribute__((format(printf, 2, 3))) static void append(char text[ROOM], const char *format, ...) {
-    const size_t used = strlen(text), comma = used ? 2 : 0;
-    va_list ap;
-
-    memcpy(text + used, ", ", comma + 1);
-    va_start(ap, format);
-    vsnprintf(text + used + comma, ROOM - used - comma, format, ap);
-    va_end(ap);
 }
 
 /* ---- ScatterElements ---- */
@@ -100,14 +70,14 @@ enum uk_status uk_infer_scatter_elements(struct uk_graph *g, struct uk_graph_nod
         return uk_graph_fail(g, UK_REFUSED, n,
                              "indices of shape %s and updates of shape %s do not fit a tensor of shape %s",
                              uk_value_shape(at), uk_value_shape(u), uk_value_shape(x));
-    s = check_constants(g, n, axis, 0, 1);
+    s = uk_check_indices(g, n, axis, 0, 1);
     return s ? s : set_output(g, n);
 }
 
 enum uk_status uk_write_scatter_elements(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *x = n->input[DATA], *at = n->input[INDICES];
     const char *all = uk_iterators(x->rank);
-    char left[ROOM] = "";
+    char left[UK_SUBSCRIPTS] = "";
     int axis;
     enum uk_status s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", 0), x->rank, &axis);
 
@@ -116,9 +86,9 @@ enum uk_status uk_write_scatter_elements(struct uk_writer *w, const struct uk_gr
         return s;
     for (int d = 0; d < x->rank; d++)
         if (d == axis)
-            append(left, "wrap($1[%s])", all);
+            uk_append_subscript(left, "wrap($1[%s])", all);
         else /* an offset: a part of the dimension is written */
-            append(left, at->extent[d] == x->extent[d] ? "i%d" : "i%d + 0", d);
+            uk_append_subscript(left, at->extent[d] == x->extent[d] ? "i%d" : "i%d + 0", d);
     write_copy(w, n);
     if (uk_value_elements(at))
         uk_write(w, n, "scatter: $y[%s] %s $2[%s]", left, assignment(n), all);
@@ -143,26 +113,26 @@ enum uk_status uk_infer_scatter_nd(struct uk_graph *g, struct uk_graph_node *n) 
                              "indices of shape %s and updates of shape %s do not fit a tensor of shape %s",
                              uk_value_shape(at), uk_value_shape(u), uk_value_shape(x));
     for (int d = 0; d < count && !s; d++)
-        s = check_constants(g, n, d, d, count);
+        s = uk_check_indices(g, n, d, d, count);
     return s ? s : set_output(g, n);
 }
 
 enum uk_status uk_write_scatter_nd(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *x = n->input[DATA], *at = n->input[INDICES];
     const int batch = at->rank - 1, count = (int)at->extent[batch];
-    char left[ROOM] = "", instance[ROOM] = "", update[ROOM] = "";
+    char left[UK_SUBSCRIPTS] = "", instance[UK_SUBSCRIPTS] = "", update[UK_SUBSCRIPTS] = "";
 
     (void)output;
     for (int b = 0; b < batch; b++)
-        append(instance, "b%d", b);
+        uk_append_subscript(instance, "b%d", b);
     for (int d = 0; d < x->rank; d++)
         if (d < count)
-            append(left, "wrap($1[%s%s%d])", instance, batch ? ", " : "", d);
+            uk_append_subscript(left, "wrap($1[%s%s%d])", instance, batch ? ", " : "", d);
         else
-            append(left, "i%d", d);
+            uk_append_subscript(left, "i%d", d);
     strcpy(update, instance);
     for (int d = count; d < x->rank; d++)
-        append(update, "i%d", d);
+        uk_append_subscript(update, "i%d", d);
     write_copy(w, n);
     if (uk_value_elements(n->input[UPDATES]))
         uk_write(w, n, "scatter: $y[%s] %s $2[%s]", left, assignment(n), update);
@@ -237,7 +207,7 @@ static void write_rows(struct uk_writer *w, const struct uk_graph_node *n, int a
 enum uk_status uk_write_tensor_scatter(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *x = n->input[DATA], *u = n->input[UPDATE];
     const char *all = uk_iterators(x->rank);
-    char left[ROOM] = "";
+    char left[UK_SUBSCRIPTS] = "";
     int axis;
     enum uk_status s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", -2), x->rank, &axis);
 
@@ -247,9 +217,9 @@ enum uk_status uk_write_tensor_scatter(struct uk_writer *w, const struct uk_grap
     const bool has_positions = uk_node_input(n, POSITIONS);
     for (int d = 0; d < x->rank; d++)
         if (d == axis && has_positions)
-            append(left, "@row[i0, i%d]", d);
+            uk_append_subscript(left, "@row[i0, i%d]", d);
         else
-            append(left, d == axis ? "i%d + 0" : "i%d", d);
+            uk_append_subscript(left, d == axis ? "i%d + 0" : "i%d", d);
     write_copy(w, n);
     if (!uk_value_elements(u))
         return UK_OK;

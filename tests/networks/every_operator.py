@@ -129,6 +129,20 @@ def scatters():
     return model(nodes, [value("x", [2, 4, 5])], [value("y", [2, 4, 5])], tensors, opset=24)
 
 
+def indices():
+    """Operators that read at indices or make a tensor of them."""
+    nodes = [
+        node("TopK", ["x", "three"], ["top", "at"], axis=1), node("TopK", ["x", "three"], ["least", "last"], axis=-1, largest=0),
+        node("GatherElements", ["x", "at"], ["same"], axis=1), node("GatherND", ["x", "places"], ["rows"], batch_dims=1), node("OneHot", ["last", "depth", "off_on"], ["hot"], axis=2),
+        node("Add", ["top", "same"], ["a"]), node("Concat", ["a", "rows"], ["b"], axis=1), node("Pad", ["least", "pads"], ["wide"]),
+        node("ReduceMax", ["hot", "third"], ["most"], keepdims=0), node("Pad", ["most", "pads"], ["wide_most"]), node("Mul", ["wide", "wide_most"], ["c"]),
+        node("Concat", ["b", "c"], ["y"], axis=1),
+    ]
+    tensors = [tensor("three", [1], [3], INT64), tensor("depth", [], [5], INT64), tensor("off_on", [2], [-0.5, 0.75]), tensor("third", [1], [2], INT64),
+               tensor("pads", [6], [0, 0, 0, 0, 0, 2], INT64), tensor("places", [2, 2, 1], [3, -4, 0, 0], INT64)]
+    return model(nodes, [value("x", [2, 4, 5])], [value("y", [2, 9, 5])], tensors, opset=18)
+
+
 def bytewise():
     """Quantized operators, with results that can be one of at most two adjacent values."""
     microsoft = {"domain": "com.microsoft"}
@@ -236,6 +250,7 @@ ALL = {f.__name__: f for f in [
     fused,
     attention,
     scatters,
+    indices,
 ]}
 
 

@@ -81,6 +81,47 @@ def tensor_scatter(shape, data, update_shape, updates, starts, axis, circular):
     return out
 
 
+def gather_elements(shape, data, at_shape, at, axis):
+    axis %= len(shape)
+    return [data[place(shape, [at[n] % shape[axis] if d == axis else i for d, i in enumerate(cell)])] for n, cell in enumerate(cells(at_shape))]
+
+
+def gather_nd(shape, data, at_shape, at, batch):
+    out, depth = [], at_shape[-1]
+    for n, cell in enumerate(cells(at_shape[:-1])):
+        head = [*cell[:batch], *(at[n * depth + d] % shape[batch + d] for d in range(depth))]
+        out += [data[place(shape, [*head, *tail])] for tail in cells(shape[batch + depth:])]
+    return out
+
+
+def one_hot(at_shape, at, depth, off, on, axis, wraps):
+    shape = list(at_shape)
+    axis %= len(shape) + 1
+    shape.insert(axis, depth)
+    out = []
+    for cell in cells(shape):
+        index = at[place(at_shape, [i for d, i in enumerate(cell) if d != axis])]
+        out.append(on if index in ([cell[axis], cell[axis] - depth] if wraps else [cell[axis]]) else off)
+    return shape, out
+
+
+def top_k(shape, data, k, axis, largest):
+    """Equal elements in the order of their indices; a NaN is larger than all numbers."""
+    axis %= len(shape)
+    out_shape = [k if d == axis else n for d, n in enumerate(shape)]
+    values, indices = [0] * math.prod(out_shape), [0] * math.prod(out_shape)
+    for cell in cells([1 if d == axis else n for d, n in enumerate(shape)]):
+        row = [data[place(shape, [i if d == axis else c for d, c in enumerate(cell)])] for i in range(shape[axis])]
+        keys = [(v != v, 0 if v != v else v) for v in row]
+        order = sorted(range(len(row)), key=lambda i: keys[i])  # stable
+        if largest:
+            order = sorted(range(len(row)), key=lambda i: keys[i], reverse=True)  # stable, too
+        for n, i in enumerate(order[:k]):
+            to = place(out_shape, [n if d == axis else c for d, c in enumerate(cell)])
+            values[to], indices[to] = row[i], i
+    return out_shape, values, indices
+
+
 # ---- networks of many nodes ----
 
 
@@ -177,6 +218,76 @@ def add_cache(net):
             mode="circular" if circular else "linear", axis=draw.choice([axis, axis - len(shape)]))
 
 
+def add_gather_elements(net):
+    draw = net.draw
+    shape = [draw.randint(1, 5) for _ in range(draw.randint(1, 4))]
+    axis, kind = draw.randrange(-len(shape), len(shape)), draw.choice(list(RANGES))
+    at_shape = [draw.randint(0 if draw.random() < 0.1 else 1, n) for n in shape]
+    at_shape[axis] = draw.randint(0 if draw.random() < 0.1 else 1, 7)
+    at = [draw.randrange(-shape[axis], shape[axis]) for _ in range(math.prod(at_shape))]
+    data = net.values(shape, kind)
+    operands = [net.operand(shape, data, kind), net.operand(at_shape, at, draw.choice([INT32, INT64]), draw.random() < 0.3)]
+    net.add("GatherElements", operands, at_shape, gather_elements(shape, data, at_shape, at, axis), kind, axis=axis)
+
+
+def add_gather_nd(net, batches):
+    draw = net.draw
+    shape = [draw.randint(1, 5) for _ in range(draw.randint(1, 4))]
+    batch = draw.randrange(len(shape)) if batches else 0
+    depth = draw.randint(1, len(shape) - batch)
+    at_shape = shape[:batch] + [draw.randint(0 if draw.random() < 0.1 else 1, 5) for _ in range(draw.randint(0, 2))] + [depth]
+    at = [draw.randrange(-shape[batch + n % depth], shape[batch + n % depth]) for n in range(math.prod(at_shape))]
+    kind = draw.choice(list(RANGES))
+    data = net.values(shape, kind)
+    operands = [net.operand(shape, data, kind), net.operand(at_shape, at, INT64, draw.random() < 0.3)]
+    net.add("GatherND", operands, at_shape[:-1] + shape[batch + depth:], gather_nd(shape, data, at_shape, at, batch), kind,
+            **({"batch_dims": batch} if batches else {}))
+
+
+def add_one_hot(net):
+    draw = net.draw
+    at_shape = [draw.randint(0 if draw.random() < 0.1 else 1, 5) for _ in range(draw.randint(0, 3))]
+    depth, at_kind, kind = draw.randint(0 if draw.random() < 0.1 else 1, 5), draw.choice([INT32, INT64, FLOAT, INT8]), draw.choice(list(RANGES))
+    axis = draw.randrange(-len(at_shape) - 1, len(at_shape) + 1)
+    at = [wrapped(at_kind, draw.randint(-depth - 2, depth + 1)) for _ in range(math.prod(at_shape))]
+    off, on = net.values([2], kind)
+    shape, wanted = one_hot(at_shape, at, depth, off, on, axis, net.opset >= 11)
+    operands = [net.operand(at_shape, at, at_kind), net.operand([1] if draw.random() < 0.5 else [], [depth], draw.choice([INT64, FLOAT]), True),
+                net.operand([2], [off, on], kind, draw.random() < 0.5)]
+    net.add("OneHot", operands, shape, wanted, kind, axis=axis)
+
+
+def add_top_k(net):
+    draw = net.draw
+    shape = [draw.randint(1, 7) for _ in range(draw.randint(1, 3))]
+    axis, kind, largest = draw.randrange(-len(shape), len(shape)), draw.choice(list(RANGES)), draw.random() < 0.5 or net.opset < 11
+    if net.opset < 10:
+        axis %= len(shape)
+    k = draw.randint(0, shape[axis])
+    data = net.values(shape, kind)
+    if kind == FLOAT:
+        special = [math.nan, math.inf, -math.inf, 0.0]
+        data = [draw.choice(special) if draw.random() < 0.3 else v for v in data]
+    out_shape, values, indices = top_k(shape, data, k, axis, largest)
+    operands = [net.operand(shape, data, kind)] + ([net.operand([1], [k], INT64, True)] if net.opset >= 10 else [])
+    attributes = {"axis": axis} | ({"k": k} if net.opset < 10 else {}) | ({"largest": int(largest)} if net.opset >= 11 else {})
+    names = [f"y{len(net.nodes)}", f"at{len(net.nodes)}"]
+    net.nodes.append(node("TopK", operands, names, **attributes))
+    net.wanted += [(names[0], "TopK", attributes, out_shape, kind, values), (names[1], "TopK", attributes, out_shape, INT64, indices)]
+
+
+def check_gathers():
+    for opset in 9, 11, 13:
+        net = Network(100 + opset, opset)
+        for _ in range(8):
+            add_top_k(net)
+            add_one_hot(net)
+            if opset >= 11:
+                add_gather_elements(net)
+                add_gather_nd(net, opset >= 13)
+        net.check(f"gathers_{opset}")
+
+
 def check_scatters():
     for opset, reductions in ((9, ["none"]), (11, ["none"]), (13, ["none"]), (16, ["none", "add", "mul"]), (24, list(COMBINE))):
         net = Network(opset, opset)
@@ -221,12 +332,21 @@ def check_refusals():
             files=[("at", npy([3], [0, 2, 3], INT64))], axis=1)
     refused("cache_constant", ["position 3 is outside of 0 to 2"], ("TensorScatter", ["x", "u", "at"], [3, 4]), [x, value("u", [3, 2])],
             constants=[tensor("at", [3], [0, 2, 3], INT64)], axis=1)
+    refused("elements_outside", ["index 3 is outside of dimension 0 of 3x4"], ("GatherElements", ["x", "at"], [2, 4]), [x],
+            constants=[tensor("at", [2, 4], [0, 1, 2, 3, 0, 0, 0, 0], INT64)])
+    refused("gather_outside", ["an index is outside of its tensor"], ("GatherND", ["x", "at"], [2]), [x, value("at", [2, 2], INT64)],
+            files=[("at", npy([2, 2], [0, 1, 2, -5], INT64))])
+    refused("batches", ["do not fit a tensor of shape 3x4"], ("GatherND", ["x", "at"], [2]), [x, value("at", [2, 1], INT64)], batch_dims=1)
+    refused("depth_of_input", ["depth 'd' is not a constant", "--constant d=FILE"], ("OneHot", ["x", "d", "v"], [3, 4, 5]), [x, value("d", [], INT64), value("v", [2])])
+    refused("three_values", ["its values have shape 3, not 2"], ("OneHot", ["x", "d", "v"], [3, 4, 5]), [x, value("v", [3])], constants=[tensor("d", [], [5], INT64)])
+    refused("too_many", ["k is 5, and dimension 1 of its input has extent 4"], ("TopK", ["x", "k"], [3, 5]), [x], constants=[tensor("k", [1], [5], INT64)])
     refused("too_old", ["not supported in operator set 23"], ("TensorScatter", ["x", "u"], [3, 4]), [x, value("u", [3, 2])], opset=23, axis=1)
 
 
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     check_scatters()
+    check_gathers()
     check_refusals()
     os.chdir("/")
 for failure in failures:
