@@ -30,7 +30,7 @@ struct uk_operator {
     bool is_channelwise; /* element by element, but a one-dimensional input has an element per channel,
                             dimension 1 */
     /* Replaces the node by others, once the shapes of its inputs are known: they are linked in at *first,
-     * define the node's outputs, and are inferred next. */
+     * define the node's outputs, and are inferred next. None: the node stays, if its row has `infer`. */
     enum uk_status (*expand)(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **first);
     enum uk_status (*infer)(struct uk_graph *g, struct uk_graph_node *n); /* NULL: by broadcasting */
     /* Computes constant results without a program; NULL: the interpreter runs the statements. */
@@ -309,6 +309,20 @@ UK_INFER(mask);
 UK_EXPRESS(mask);
 UK_INFER(masked_softmax);
 UK_WRITE(masked_softmax);
+UK_INFER(matmul_integer); /* integer.c */
+UK_WRITE(matmul_integer);
+UK_INFER(conv_integer);
+UK_WRITE(conv_integer);
+UK_INFER(rescale);
+UK_EXPRESS(rescale);
+UK_EXPRESS(requantize);
+UK_EXPRESS(dynamic_scale);
+UK_INFER(dynamic_zero);
+UK_EXPRESS(dynamic_zero);
+UK_EXPAND(qlinear_matmul);
+UK_EXPAND(matmul_integer_to_float);
+UK_EXPAND(dynamic_quantize);
+UK_EXPAND(dynamic_matmul);
 UK_EXPAND(projected_attention); /* contrib_attention.c */
 UK_EXPAND(multi_head_attention);
 UK_EXPAND(group_query_attention);
@@ -361,6 +375,10 @@ void uk_append_subscript(char text[UK_SUBSCRIPTS], const char *format, ...)
  * one, beginning with number `first`, is of that dimension. */
 enum uk_status uk_check_indices(struct uk_graph *g, const struct uk_graph_node *n, int dimension,
                                 int64_t first, int64_t step);
+/* Writes the subscripts of v's batch dimensions, "i0, 0, "; the result y has `batch` of them. */
+void uk_batch_subscripts(char *text, size_t room, const struct uk_graph_value *v, int batch,
+                         const struct uk_graph_value *y);
+
 /* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` selects:
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);

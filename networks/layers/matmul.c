@@ -99,9 +99,8 @@ enum uk_status uk_infer_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     return uk_set_output(g, n, 0, a->type, rank, extent);
 }
 
-/* Writes the subscripts of v's batch dimensions, "i0, 0, "; the result has `batch` of them. */
-static void batch_subscripts(char *text, size_t room, const struct uk_graph_value *v, int batch,
-                             const struct uk_graph_value *y) {
+void uk_batch_subscripts(char *text, size_t room, const struct uk_graph_value *v, int batch,
+                         const struct uk_graph_value *y) {
     const int own = v->rank > 2 ? v->rank - 2 : 0;
     size_t used = 0;
 
@@ -120,8 +119,8 @@ void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int
     const char *open = cast ? "(" : "", *close = cast ? ")" : "", *type = cast ? cast : "";
     char in_a[64], in_b[64], row[16] = "", column[16] = "";
 
-    batch_subscripts(in_a, sizeof in_a, a, batch, y);
-    batch_subscripts(in_b, sizeof in_b, b, batch, y);
+    uk_batch_subscripts(in_a, sizeof in_a, a, batch, y);
+    uk_batch_subscripts(in_b, sizeof in_b, b, batch, y);
     if (a->rank > 1)
         snprintf(row, sizeof row, "i%d, ", batch);
     if (b->rank > 1)

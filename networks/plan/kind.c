@@ -21,11 +21,11 @@ static const struct uk_graph_node *node_that(const struct uk_layer *l,
 }
 
 static bool is_conv(const struct uk_graph_node *n) {
-    return ends_in(n->type, "Conv") || !strcmp(n->type, "ConvTranspose");
+    return ends_in(n->type, "Conv") || !strcmp(n->type, "ConvInteger") || !strcmp(n->type, "ConvTranspose");
 }
 
 static bool is_product(const struct uk_graph_node *n) {
-    return ends_in(n->type, "Gemm") || ends_in(n->type, "MatMul");
+    return strstr(n->type, "Gemm") || strstr(n->type, "MatMul");
 }
 
 static bool is_pool(const struct uk_graph_node *n) {

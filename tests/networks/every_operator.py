@@ -237,6 +237,19 @@ def attention():
     return model(nodes, [value("x", [1, 5, 24])], [value("y", [1, 5, 24])], tensors, opset=24, domains=["com.microsoft"])
 
 
+def integers():
+    """Products of bytes whose scales and zero points are computed."""
+    microsoft, draw = {"domain": "com.microsoft"}, random.Random(32)
+    nodes = [
+        node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("ConvInteger", ["q", "f", "z"], ["c"], pads=[1, 1, 1, 1]), node("Cast", ["c"], ["d"], to=FLOAT),
+        node("MatMulInteger", ["q", "w", "z"], ["m"]), node("Cast", ["m"], ["e"], to=FLOAT), node("Add", ["d", "e"], ["g"]),
+        node("DynamicQuantizeMatMul", ["g", "w", "s"], ["h"], **microsoft), node("MatMulIntegerToFloat", ["q", "w", "s", "s", "z"], ["i"], **microsoft),
+        node("QLinearMatMul", ["q", "s", "z", "w", "s", "wz", "s", "z"], ["j"]), node("DequantizeLinear", ["j", "s", "z"], ["k"]), node("Sum", ["h", "i", "k"], ["y"]),
+    ]
+    tensors = [tensor(name, shape, [draw.randint(-127, 127) for _ in range(n)], INT8) for name, shape, n in (("f", [3, 3, 3, 3], 81), ("w", [6, 6], 36))]
+    return model(nodes, [value("x", [1, 3, 5, 6])], [value("y", [1, 3, 5, 6])], [*tensors, tensor("wz", [], [0], INT8)], domains=["com.microsoft"])
+
+
 ALL = {f.__name__: f for f in [
     arranged,
     branches,
@@ -251,6 +264,7 @@ ALL = {f.__name__: f for f in [
     attention,
     scatters,
     indices,
+    integers_computed,
 ]}
 
 
