@@ -86,6 +86,24 @@ static LLVMValueRef shift(struct uk_codegen *g, const struct uk_expr *e, LLVMVal
     return LLVMBuildSelect(g->b, beyond, zero, v, "");
 }
 
+/* A quotient of integers. The machine's instruction may trap, or is undefined, for a divisor of 0, and for
+ * the minimum divided by -1: the quotient is 0, and the minimum itself. */
+static LLVMValueRef quotient(struct uk_codegen *g, enum uk_type type, LLVMValueRef l, LLVMValueRef r) {
+    LLVMTypeRef t = LLVMTypeOf(l);
+    LLVMValueRef zero = LLVMConstInt(t, 0, false), one = LLVMConstInt(t, 1, false);
+    LLVMValueRef by_zero = LLVMBuildICmp(g->b, LLVMIntEQ, r, zero, ""), v;
+
+    if (uk_type_is_unsigned(type)) {
+        v = LLVMBuildUDiv(g->b, l, LLVMBuildSelect(g->b, by_zero, one, r, ""), "");
+    } else {
+        LLVMValueRef negates = LLVMBuildICmp(g->b, LLVMIntEQ, r, LLVMConstAllOnes(t), "");
+        LLVMValueRef is_safe = LLVMBuildOr(g->b, by_zero, negates, "");
+        v = LLVMBuildSDiv(g->b, l, LLVMBuildSelect(g->b, is_safe, one, r, ""), "");
+        v = LLVMBuildSelect(g->b, negates, LLVMBuildNeg(g->b, l, ""), v, "");
+    }
+    return LLVMBuildSelect(g->b, by_zero, zero, v, "");
+}
+
 static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef l,
                                LLVMValueRef r) {
     bool real = uk_type_is_float(type);
@@ -103,7 +121,7 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
         v = real ? LLVMBuildFMul(g->b, l, r, "") : LLVMBuildMul(g->b, l, r, "");
         break;
     case UK_E_DIV:
-        v = LLVMBuildFDiv(g->b, l, r, "");
+        v = real ? LLVMBuildFDiv(g->b, l, r, "") : quotient(g, type, l, r);
         break;
     case UK_E_BIT_AND:
         return LLVMBuildAnd(g->b, l, r, "");

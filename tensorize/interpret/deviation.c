@@ -89,6 +89,8 @@ static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct
                                    i & 2 ? y + b.deviation : y - b.deviation);
         by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
     }
+    if (op == UK_E_DIV && !uk_type_is_float(t)) /* rounded toward 0 */
+        by += 1;
     if (op == UK_E_POW) /* not monotone around a base of 0 */
         by = rounded(t, value, fmax(by, fabs(x) <= a.deviation ? fabs(value_at(op, t, 0, y) - value) : 0)) +
              approximate(op, t, fabs(value) + by);

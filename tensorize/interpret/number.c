@@ -260,6 +260,11 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
         return uk_wrap_to(t, x - y);
     case UK_E_MUL:
         return uk_wrap_to(t, x * y);
+    case UK_E_DIV: /* by 0: 0; the minimum by -1: itself */
+        return uk_wrap_to(t, !y                       ? 0
+                             : uk_type_is_unsigned(t) ? x / y
+                             : b.i == -1              ? -x
+                                                      : (uint64_t)(a.i / b.i));
     case UK_E_SHL: /* a count beyond the width shifts all bits out */
         return uk_wrap_to(t, b.i < 0 || b.i >= width ? 0 : x << b.i);
     case UK_E_SHR: {

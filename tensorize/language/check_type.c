@@ -27,8 +27,7 @@ static const char *name_of(enum uk_expr_op op) {
 }
 
 static bool floats_only(enum uk_expr_op op) {
-    return op == UK_E_DIV || uk_is_function_of_class(op, UK_FUNCTION_REAL) ||
-           uk_is_function_of_class(op, UK_FUNCTION_WHOLE);
+    return uk_is_function_of_class(op, UK_FUNCTION_REAL) || uk_is_function_of_class(op, UK_FUNCTION_WHOLE);
 }
 
 static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_type type) {

@@ -116,8 +116,8 @@ static struct range range_of_operator(struct weighing *w, const struct uk_expr *
     case UK_E_CAST:
         return a[0];
     case UK_E_DIV:
-        w->rounds = true;
-        return a[0];
+        w->rounds |= uk_type_is_float(e->type);
+        return (struct range){a[0].bound, uk_type_is_float(e->type) ? a[0].quantum : 1};
     case UK_E_SHL:
     case UK_E_SHR:
     case UK_E_BIT_AND:

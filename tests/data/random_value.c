@@ -311,9 +311,9 @@ static void binary(struct random_program *r, enum uk_type type, int depth, struc
             out->range.exact = false;
             random_put(out->text, "(%s) / (%s)", p[0].text, p[1].text);
         } else {
-            static const char *const operators[] = {"<<", ">>", "&", "^", "|"};
+            static const char *const operators[] = {"<<", ">>", "&", "^", "|", "/"};
 
-            random_put(out->text, "((%s) %s (%s))", p[0].text, operators[below(r, 5)], p[1].text);
+            random_put(out->text, "((%s) %s (%s))", p[0].text, operators[below(r, 6)], p[1].text);
         }
         break;
     default:

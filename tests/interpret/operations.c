@@ -117,6 +117,14 @@ static bool is_less(enum uk_type t, struct value a, struct value b) {
     return t == UK_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
+/* Truncated toward 0, in wider integers; 0 for a divisor of 0. */
+static int64_t quotient_of(enum uk_type t, struct value a, struct value b) {
+    const __int128 x = t == UK_U64 ? (__int128)(uint64_t)a.i : a.i,
+                   y = t == UK_U64 ? (__int128)(uint64_t)b.i : b.i;
+
+    return y ? (int64_t)(uint64_t)(x / y) : 0;
+}
+
 static struct value binary_of(enum uk_type t, char op, struct value a, struct value b) {
     const uint64_t x = (uint64_t)a.i, y = (uint64_t)b.i;
     char memory[8];
@@ -129,6 +137,7 @@ static struct value binary_of(enum uk_type t, char op, struct value a, struct va
                 : op == '&' ? (int64_t)(x & y)
                 : op == '^' ? (int64_t)(x ^ y)
                 : op == '|' ? (int64_t)(x | y)
+                : op == '/' ? quotient_of(t, a, b)
                 : op == 'm' ? (is_less(t, a, b) ? a.i : b.i)
                 : op == 'M' ? (is_less(t, b, a) ? a.i : b.i)
                             : shifted(op, 8 * (int)uk_type_bytes(t), t >= UK_U8, a.i, b.i);
@@ -255,7 +264,7 @@ static void arithmetic(void **state) {
             const char *name = uk_type_name(t);
             struct job j = {.result = t};
 
-            if (is_float(t) ? o >= 4 && o <= 8 : o == 3)
+            if (is_float(t) && o >= 4 && o <= 8)
                 continue;
             begin_pairs(&j, t, a, b);
             j.operand[2] = memory_of(t);

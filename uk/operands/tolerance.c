@@ -112,6 +112,11 @@ static struct known operation(const struct uk_expr *e, const struct known *a) {
         k.largest = HUGE_VAL;
         break;
     case UK_E_DIV:
+        if (!is_real(e->type)) {
+            k.steps = k.steps > 0 ? HUGE_VAL : 0;
+            k.largest = a[0].largest;
+            break;
+        }
         return real_number(k, HUGE_VAL);
     case UK_E_CAST:
         return converted(e, a[0]);
