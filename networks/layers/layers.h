@@ -194,12 +194,15 @@ UK_INFER(pool); /* pool.c */
 UK_WRITE(pool);
 UK_INFER(global_pool);
 UK_WRITE(global_pool);
+UK_WRITE(lp_pool);
+UK_WRITE(global_lp_pool);
 UK_INFER(gemm); /* matmul.c */
 UK_WRITE(gemm);
 UK_INFER(matmul);
 UK_WRITE(matmul);
 UK_INFER(softmax); /* reduce.c */
 UK_WRITE(softmax);
+UK_WRITE(hardmax);
 UK_INFER(qlinear_softmax);
 UK_WRITE(qlinear_softmax);
 UK_INFER(reduce);
@@ -226,6 +229,8 @@ UK_INFER(layer_normalization); /* normalize.c */
 UK_WRITE(layer_normalization);
 UK_INFER(group_normalization);
 UK_WRITE(group_normalization);
+UK_INFER(lp_normalization);
+UK_WRITE(lp_normalization);
 UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
 UK_INFER(lrn);
@@ -291,7 +296,7 @@ UK_INFER(batch_normalization); /* elementwise.c */
 UK_INFER(cast);
 UK_INFER(cast_like);
 UK_INFER(where);
-UK_INFER(divide);
+UK_INFER(mod);
 UK_INFER(power);
 UK_INFER(prelu);
 UK_INFER(nary);
@@ -340,7 +345,8 @@ enum uk_status uk_fold_nonzero(struct uk_graph *g, struct uk_graph_node *n);
 UK_EXPRESS(clip);
 UK_EXPRESS(is_inf);
 UK_EXPRESS(cast);
-UK_EXPRESS(divide);
+UK_EXPRESS(mod);
+UK_EXPRESS(bit_shift);
 UK_EXPRESS(power);
 UK_EXPRESS(gelu);
 UK_EXPRESS(nary);

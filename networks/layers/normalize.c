@@ -245,3 +245,47 @@ enum uk_status uk_write_lrn(struct uk_writer *w, const struct uk_graph_node *n, 
                     uk_number_text(alpha / (double)size, true), all, uk_number_text(beta, true));
     return UK_OK;
 }
+
+/* ---- LpNormalization: by the sum of magnitudes, or the root of the sum of squares, along an axis ---- */
+
+enum uk_status uk_infer_lp_normalization(struct uk_graph *g, struct uk_graph_node *n) {
+    const int64_t p = uk_attribute_int(n, "p", 2);
+    int axis;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", -1), n->input[0]->rank, &axis);
+    if (!s && p != 1 && p != 2)
+        s = uk_graph_fail(g, UK_REFUSED, n, "p=%" PRId64 " is not supported; 1 and 2 are", p);
+    return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
+}
+
+enum uk_status uk_write_lp_normalization(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0];
+    const bool squares = uk_attribute_int(n, "p", 2) == 2;
+    const char *all = uk_iterators(x->rank);
+    int64_t extent[UK_RANK];
+    char kept[64] = "";
+    size_t used = 0;
+    int axis, rank = 0;
+    enum uk_status s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", -1), x->rank, &axis);
+
+    (void)output;
+    for (int d = 0; d < x->rank && !s; d++) {
+        if (d == axis)
+            continue;
+        extent[rank++] = x->extent[d];
+        used += (size_t)snprintf(kept + used, sizeof kept - used, "%si%d", used ? ", " : "", d);
+    }
+    if (s)
+        return s;
+    uk_write_temp(w, n, "t", x->type, rank, extent, NULL);
+    uk_write(w, n,
+             squares ? "@t[%1$s] = sum(i%2$d) $0[%3$s] * $0[%3$s]" : "@t[%1$s] = sum(i%2$d) abs($0[%3$s])",
+             kept, axis, all);
+    uk_write_result(w, n,
+                    squares ? "select(@t[%2$s] == 0, 0, $0[%1$s] / sqrt(@t[%2$s]))"
+                            : "select(@t[%2$s] == 0, 0, $0[%1$s] / @t[%2$s])",
+                    all, kept);
+    return UK_OK;
+}

@@ -92,6 +92,66 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
     return UK_OK;
 }
 
+/* ---- LpPool, GlobalLpPool: the p-norm of a window ---- */
+
+/* Writes the p-th power of an element's magnitude. */
+static void put_power(char *text, size_t room, int64_t p, const char *element) {
+    if (p == 1)
+        snprintf(text, room, "abs(%s)", element);
+    else if (p == 2)
+        snprintf(text, room, "%1$s * %1$s", element);
+    else
+        snprintf(text, room, "pow(abs(%s), %" PRId64 ")", element, p);
+}
+
+static void write_root(struct uk_writer *w, const struct uk_graph_node *n, int64_t p) {
+    const char *all = uk_iterators(n->output[0]->rank);
+
+    if (p == 1)
+        uk_write_result(w, n, "@t[%s]", all);
+    else if (p == 2)
+        uk_write_result(w, n, "sqrt(@t[%s])", all);
+    else
+        uk_write_result(w, n, "pow(@t[%s], %.17g)", all, 1 / (double)p);
+}
+
+enum uk_status uk_write_lp_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const int64_t p = uk_attribute_int(n, "p", 2);
+    char element[256], term[640];
+    struct uk_window at;
+    enum uk_status s = uk_window_of(w->g, n, NULL, &at);
+
+    (void)output;
+    if (s)
+        return s;
+    const bool any = *uk_window_iterators(&at);
+    snprintf(element, sizeof element, uk_window_pads(&at) ? "pad($0[i0, i1%s], 0)" : "$0[i0, i1%s]",
+             uk_window_subscripts(&at));
+    put_power(term, sizeof term, p, element);
+    uk_write_temp_like(w, n, "t", n->output[0]->type);
+    uk_write(w, n, "@t[%s] = %s%s%s%s%s%s", uk_iterators(n->output[0]->rank), any ? "sum(" : "",
+             uk_window_iterators(&at), any ? " where " : "", uk_window_ranges(&at), any ? ") " : "", term);
+    write_root(w, n, p);
+    return UK_OK;
+}
+
+enum uk_status uk_write_global_lp_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    static const char *const over[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
+    const int rank = n->input[0]->rank;
+    const int64_t p = uk_attribute_int(n, "p", 2);
+    char element[64], term[160];
+
+    (void)output;
+    snprintf(element, sizeof element, "$0[i0, i1, %s]", over[rank]);
+    put_power(term, sizeof term, p, element);
+    uk_write_temp_like(w, n, "t", n->output[0]->type);
+    uk_write(w, n, "@t[%s] = sum(%s) %s", uk_iterators(rank), over[rank], term);
+    write_root(w, n, p);
+    return UK_OK;
+}
+
+/* ---- global pools ---- */
+
 enum uk_status uk_infer_global_pool(struct uk_graph *g, struct uk_graph_node *n) {
     int64_t extent[UK_RANK] = {0};
     enum uk_status s = uk_need_input(g, n, 0);

@@ -107,6 +107,44 @@ enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node 
     return s;
 }
 
+/* Hardmax: 1 at the first of the largest elements, else 0. Elements of all reduced dimensions are counted in
+ * row-major order. */
+enum uk_status uk_write_hardmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0];
+    const char *all = uk_iterators(x->rank), *type = uk_type_name(x->type);
+    char over[64], kept[64], place[UK_RANK * 32] = "";
+    struct axes a = {.count = 1};
+    int64_t extent[UK_RANK], stride = 1;
+    size_t used = 0;
+    int axis, rank = 0;
+    enum uk_status s = softmax_axis(w->g, n, &axis);
+
+    (void)output;
+    if (s)
+        return s;
+    for (int d = 0; d < x->rank; d++) {
+        a.reduced[d] = d == axis || (softmax_version(n) < 13 && d > axis);
+        if (!a.reduced[d])
+            extent[rank++] = x->extent[d];
+    }
+    for (int d = x->rank - 1; d >= 0; d--) {
+        if (!a.reduced[d])
+            continue;
+        used += (size_t)snprintf(place + used, sizeof place - used, "%s%" PRId64 " * i%d", used ? " + " : "",
+                                 stride, d);
+        stride *= x->extent[d];
+    }
+    list(over, sizeof over, &a, x->rank, true);
+    list(kept, sizeof kept, &a, x->rank, false);
+    uk_write_temp(w, n, "m", x->type, rank, extent, NULL);
+    uk_write_temp(w, n, "p", UK_I64, rank, extent, NULL);
+    uk_write(w, n, "@m[%s] = max(%s) $0[%s]", kept, over, all);
+    uk_write(w, n, "@p[%s] = min(%s) select($0[%s] == @m[%s], index(%s), %" PRId64 ")", kept, over, all, kept,
+             place, stride);
+    uk_write(w, n, "$y[%1$s] = select(index(%2$s) == @p[%3$s], %4$s(1), %4$s(0))", all, place, kept, type);
+    return UK_OK;
+}
+
 /* ONNX Runtime multiplies by the integer part of 1 / scale: 254 if the scale is slightly above 1 / 255. */
 enum uk_status uk_write_qlinear_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const char *all = uk_iterators(n->input[0]->rank);

@@ -44,6 +44,7 @@ static const struct {
     {"coordinate_transformation_mode", UK_A_STRING},
     {"cubic_coeff_a", UK_A_FLOAT},
     {"dilations", UK_A_INTS},
+    {"direction", UK_A_STRING},
     {"else_branch", UK_A_GRAPH},
     {"ends", UK_A_INTS},
     {"epsilon", UK_A_FLOAT},

@@ -6,7 +6,7 @@ import math
 import random
 
 from defined import Array, Case, drawn, made, whole
-from onnx_writer import BOOL, FLOAT, INT32, INT64, model, node, tensor, value
+from onnx_writer import BOOL, FLOAT, INT32, INT64, UINT8, UINT64, model, node, tensor, value
 
 DRAW = random.Random(47)
 X = drawn(DRAW, (3, 4, 5))
@@ -112,6 +112,10 @@ def unary(op, values, rule, kind=FLOAT, **attributes):
     return case(op, {"x": x}, made(x.shape, lambda i: rule(x[i]), kind), **attributes)
 
 
+def unary_of(op, x, rule):
+    return case(op, {"x": x}, made(x.shape, lambda *at: rule(x[at]), x.kind))
+
+
 def nonzero():
     """A constant's subscripts, which choose from the input."""
     nodes = [node("NonZero", ["mask"], ["at"]), node("Squeeze", ["at", "zero"], ["list"]), node("Gather", ["x", "list"], ["y"], axis=0)]
@@ -119,7 +123,50 @@ def nonzero():
     return Case(model(nodes, [value("x", [3, 4, 5])], [value("y", [2, 4, 5])], tensors), {"x": X}, [made((2, 4, 5), lambda i, j, k: X[2 * i, j, k])])
 
 
+def binary(op, x, y, rule, kind=None, **attributes):
+    """Of two arrays of one shape."""
+    return case(op, {"x": x, "b": y}, made(x.shape, lambda *at: rule(x[at], y[at]), kind or x.kind), **attributes)
+
+
+def wrapped(v, bits, signed=True):
+    v &= (1 << bits) - 1
+    return v - (1 << bits) if signed and v >> (bits - 1) else v
+
+
+def quotient(a, b):
+    """Truncated toward zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def hardmax(x, axis):
+    def rule(*at):
+        row = [x[(*at[:axis], i, *at[axis + 1:])] for i in range(x.shape[axis])]
+        return int(row.index(max(row)) == at[axis])
+    return case("Hardmax", {"x": x}, made(x.shape, rule), axis=axis)
+
+
+def lp_normalized(x, axis, p):
+    def rule(*at):
+        row = [x[(*at[:axis], i, *at[axis + 1:])] for i in range(x.shape[axis])]
+        norm = sum(abs(v) ** p for v in row) ** (1 / p)
+        return x[at] / norm if norm else 0
+    return case("LpNormalization", {"x": x}, made(x.shape, rule), axis=axis, p=p)
+
+
+def lp_pooled(x, p, kernel, pad):
+    """A window over one dimension, with zeros around."""
+    def rule(n, c, i):
+        return sum(abs(x[n, c, k]) ** p for k in range(i - pad, i - pad + kernel) if 0 <= k < x.shape[2]) ** (1 / p)
+    return case("LpPool", {"x": x}, made((x.shape[0], x.shape[1], x.shape[2] + 2 * pad - kernel + 1), rule), kernel_shape=[kernel], pads=[pad, pad], p=p)
+
+
 INF, NAN = math.inf, math.nan
+LONGS = Array((8,), [7, -7, 7, -7, 2**62 + 12345, -(2**63), 9007199254740993, 0], INT64)
+BY = Array((8,), [3, 3, -3, -3, 10007, 3, 1, -5], INT64)
+BYTES, MASK = Array((6,), [0, 1, 127, 128, 200, 255], UINT8), Array((6,), [0, 7, 1, 8, 3, 9], UINT8)
+WORDS = Array((4,), [0, 1, 2**63, 2**64 - 1], UINT64)
+FLOATS, BY_FLOATS = Array((8,), [5.5, -5.5, 1e9, -1e9, 3.0, INF, NAN, 0.1]), Array((8,), [2.0, 2.0, 3.0, -7.5, INF, 2.0, 2.0, 0.0])
+ANGLES, UNIT, ABOVE, HALVES = [-1e6, -2.0, 0.0, 0.5, 12345.0], [-1.0, -0.25, 0.0, 0.5, 1.0], [1.0, 1.5, 2.0, 100.0, 1e20], [-0.75, -0.25, 0.0, 0.5, 0.875]
 WHERE = [-INF, -1.0, 0.0, NAN, 2.0, INF]
 A, B, C = drawn(DRAW, (3, 4)), drawn(DRAW, (4, 6)), drawn(DRAW, (6,))
 CASES = {
@@ -146,4 +193,19 @@ CASES = {
     "is_inf_never": unary("IsInf", WHERE, lambda v: 0, BOOL, detect_positive=0, detect_negative=0),
     "shrink": unary("Shrink", [-2.0, -1.5, -1.0, 0.0, 1.5, 2.5, INF], lambda v: v + 0.5 if v < -1.5 else v - 0.5 if v > 1.5 else 0, lambd=1.5, bias=0.5),
     "nonzero": nonzero(),
+    "divide": binary("Div", LONGS, BY, quotient), "divide_words": binary("Div", WORDS, Array((4,), [1, 1, 3, 3], UINT64), lambda a, b: a // b),
+    "mod": binary("Mod", LONGS, BY, lambda a, b: a % b), "fmod_of_ints": binary("Mod", LONGS, BY, lambda a, b: a - quotient(a, b) * b, fmod=1),
+    "fmod": binary("Mod", FLOATS, BY_FLOATS, lambda a, b: NAN if math.isinf(a) or math.isnan(a) or b == 0 else math.fmod(a, b), fmod=1),
+    "mod_of_doubles": refused("Mod", {"x": X, "z": X}, "fmod=0 of f32 is not supported"),
+    "shift_left": binary("BitShift", BYTES, MASK, lambda a, b: wrapped(a << b, 8, False), direction="LEFT"),
+    "shift_right": binary("BitShift", BYTES, MASK, lambda a, b: a >> b, direction="RIGHT"),
+    "bits_and": binary("BitwiseAnd", LONGS, BY, lambda a, b: a & b), "bits_or": binary("BitwiseOr", LONGS, BY, lambda a, b: a | b),
+    "bits_xor": binary("BitwiseXor", BYTES, MASK, lambda a, b: a ^ b), "bits_not": unary_of("BitwiseNot", LONGS, lambda v: ~v),
+    "bits_not_of_words": unary_of("BitwiseNot", WORDS, lambda v: wrapped(~v, 64, False)),
+    "hardmax": hardmax(X, 1), "hardmax_of_equals": hardmax(Array((2, 3), [1.0, 1.0, 0.0, 2.0, 2.0, 2.0]), 1),
+    "l1_normalized": lp_normalized(X, 2, 1), "l2_normalized": lp_normalized(X, 0, 2), "normalized_zeros": lp_normalized(Array((2, 2), [0.0, 0.0, 3.0, 4.0]), 1, 2),
+    "l1_pool": lp_pooled(X, 1, 2, 0), "l2_pool": lp_pooled(X, 2, 3, 1), "l3_pool": lp_pooled(X, 3, 3, 2),
+    **{name: unary_of(name, Array((5,), values), rule) for name, values, rule in [
+        ("Sin", ANGLES, math.sin), ("Cos", ANGLES, math.cos), ("Tan", ANGLES, math.tan), ("Asin", UNIT, math.asin), ("Acos", UNIT, math.acos),
+        ("Atan", ANGLES, math.atan), ("Sinh", UNIT, math.sinh), ("Cosh", UNIT, math.cosh), ("Asinh", ANGLES, math.asinh), ("Acosh", ABOVE, math.acosh), ("Atanh", HALVES, math.atanh)]},
 }

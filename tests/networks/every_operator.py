@@ -8,7 +8,7 @@ import re
 from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Graph, graph, model, node, tensor, value
 
 # Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
-UNARY = ("Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
+UNARY = ("Atan Asinh Cos Cosh Sin Sinh Tan Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
          "ThresholdedRelu Identity Dropout").split()
 POSITIVE = "Reciprocal Sqrt Log".split()
 NARY = "Add Max Mean Min Mul Sub Sum".split()
@@ -185,9 +185,17 @@ def arranged():
         node("CumSum", ["x", "axis"], ["a"]), node("CumProd", ["a", "axis"], ["b"], exclusive=1), node("Trilu", ["b"], ["c"]), node("EyeLike", ["c"], ["d"]),
         node("CenterCropPad", ["x", "shape"], ["e"]), node("ReverseSequence", ["x", "lengths"], ["f"]), node("Einsum", ["x", "d"], ["g"], equation="ij,kj->ik"),
         node("Compress", ["x", "condition"], ["h"], axis=0), node("Shrink", ["x"], ["i"]), node("IsInf", ["x"], ["j"]), node("Cast", ["j"], ["k"], to=FLOAT),
-        node("NonZero", ["condition"], ["l"]), node("Cast", ["l"], ["m"], to=FLOAT), node("Sum", ["b", "c", "d", "e", "f", "g", "h", "i", "k", "m"], ["y"]),
+        node("Hardmax", ["x"], ["n"]), node("LpNormalization", ["x"], ["o"]), node("Reshape", ["x", "image"], ["p"]), node("LpPool", ["p"], ["q"], kernel_shape=[3], pads=[1, 1]),
+        node("Reshape", ["q", "matrix"], ["r"]), node("GlobalLpPool", ["p"], ["s"]), node("Reshape", ["s", "column"], ["t"]), node("Clip", ["x", "low", "high"], ["u"]),
+        node("Acos", ["u"], ["v"]), node("Asin", ["u"], ["w"]), node("Atanh", ["u"], ["x1"]), node("Cosh", ["u"], ["x2"]), node("Acosh", ["x2"], ["x3"]),
+        node("Cast", ["x"], ["i1"], to=INT64), node("BitwiseNot", ["i1"], ["i2"]), node("BitwiseAnd", ["i1", "i2"], ["i3"]), node("BitwiseOr", ["i3", "i1"], ["i4"]),
+        node("BitwiseXor", ["i4", "i2"], ["i5"]), node("Mod", ["i5", "three"], ["i6"]), node("Cast", ["i6"], ["i7"], to=UINT8), node("BitShift", ["i7", "one"], ["i8"], direction="LEFT"),
+        node("Cast", ["i8"], ["x4"], to=FLOAT),
+        node("NonZero", ["condition"], ["l"]), node("Cast", ["l"], ["m"], to=FLOAT), node("Sum", ["b", "c", "d", "e", "f", "g", "h", "i", "k", "m"], ["z"]),
+        node("Sum", ["z", "n", "o", "r", "t", "v", "w", "x1", "x3", "x4"], ["y"]),
     ]
-    tensors = [tensor("axis", [], [1], INT64), tensor("shape", [2], [4, 1], INT64), tensor("lengths", [4], [2, 4, 0, 3], INT64), tensor("condition", [4], [0, 1, 0, 0], BOOL)]
+    tensors = [tensor("axis", [], [1], INT64), tensor("shape", [2], [4, 1], INT64), tensor("lengths", [4], [2, 4, 0, 3], INT64), tensor("image", [3], [1, 4, 4], INT64), tensor("matrix", [2], [4, 4], INT64),
+               tensor("column", [2], [4, 1], INT64), tensor("low", [], [-0.875]), tensor("high", [], [0.875]), tensor("three", [], [3], INT64), tensor("one", [], [1], UINT8), tensor("condition", [4], [0, 1, 0, 0], BOOL)]
     return model(nodes, [value("x", [4, 4])], [value("y", [4, 4])], tensors, opset=26)
 
 
@@ -264,7 +272,7 @@ ALL = {f.__name__: f for f in [
     attention,
     scatters,
     indices,
-    integers_computed,
+    integers,
 ]}
 
 
