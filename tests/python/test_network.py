@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 from conftest import Foreign, numbers
-from onnx_writer import BOOL, INT64, model, node, tensor, value
+from onnx_writer import BFLOAT16, BOOL, FLOAT, INT64, UINT16, UINT32, UINT64, model, node, tensor, value
 
 import ukernels as uk
 
@@ -115,6 +115,21 @@ def test_constants(tmp_path):
         uk.network(path)
     with pytest.raises(uk.ArrayTypeError, match="shape is complex128"):
         uk.network(path, constants={"shape": np.array([4, 3], complex)})
+
+
+@pytest.mark.parametrize("kind, dtype", [(UINT16, np.uint16), (UINT32, np.uint32), (UINT64, np.uint64), (BFLOAT16, np.uint16)])
+def test_unsigned(kind, dtype, tmp_path):
+    """An input of each unsigned type, also as a constant; uint16 is the bits of bf16 where the input is that."""
+    path = tmp_path / "cast.onnx"
+    path.write_bytes(model([node("Cast", ["k"], ["f"], to=FLOAT), node("Add", ["f", "x"], ["y"])], [value("x", [3]), value("k", [3], kind)],
+                           [value("y", [3])]))
+    k, zero = np.array([0x3f80, 0x4000, 0xc040], dtype), np.zeros(3, np.float32)
+    wanted = np.array([1, 2, -3] if kind == BFLOAT16 else k, np.float32)
+    assert np.array_equal(uk.network(path)(zero, k), wanted)
+    assert np.array_equal(uk.network(path, constants={"k": k})(zero), wanted)
+    if kind != BFLOAT16:
+        with pytest.raises(uk.ArrayTypeError, match=f"k is int64; {np.dtype(dtype)} is required"):
+            uk.network(path)(zero, k.astype(np.int64))
 
 
 def test_constant_without_dimensions(tmp_path):
