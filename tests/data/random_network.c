@@ -100,9 +100,12 @@ static const char *text(struct drawing *d) {
                                         "pytorch_half_pixel",
                                         "half_pixel_symmetric",
                                         "round_prefer_ceil",
-                                        "FLOAT"};
+                                        "FLOAT",
+                                        "add",
+                                        "max",
+                                        "circular"};
 
-    return texts[byte(d) % 28];
+    return texts[byte(d) % (sizeof texts / sizeof *texts)];
 }
 
 /* ---- attributes, usually of the kind that ONNX gives the name ---- */
@@ -112,7 +115,8 @@ static char kind_of(const char *name) {
         const char *names;
         char kind;
     } kinds[] = {
-        {" auto_pad mode nearest_mode coordinate_transformation_mode keep_aspect_ratio_policy approximate ",
+        {" auto_pad mode nearest_mode coordinate_transformation_mode keep_aspect_ratio_policy approximate "
+         "reduction ",
          's'},
         {" axes dilations ends kernel_shape output_padding output_shape pads paddings perm shape split "
          "starts strides value_ints ",
