@@ -48,7 +48,12 @@ def wrapped(kind, v):
     return v - (1 << BITS[kind]) if kind != UINT8 and v >> (BITS[kind] - 1) else v
 
 
-COMBINE = {"none": lambda a, b: b, "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": max, "min": min}
+def or_nan(choose):
+    """As numpy.maximum and numpy.minimum: a NaN stays."""
+    return lambda a, b: a if a != a else b if b != b else choose(a, b)
+
+
+COMBINE = {"none": lambda a, b: b, "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": or_nan(max), "min": or_nan(min)}
 
 
 # ---- definitions: values are flat lists in row-major order ----
@@ -132,8 +137,10 @@ class Network:
         self.draw, self.opset = random.Random(seed), opset
         self.nodes, self.inputs, self.constants, self.files, self.wanted = [], [], [], [], []
 
-    def values(self, shape, kind):
-        return [wrapped(kind, self.draw.randint(*RANGES[kind])) for _ in range(math.prod(shape))]
+    def values(self, shape, kind, special=()):
+        """Small integers and, of floats, some of the special values."""
+        drawn = [wrapped(kind, self.draw.randint(*RANGES[kind])) for _ in range(math.prod(shape))]
+        return [self.draw.choice(special) if special and kind == FLOAT and self.draw.random() < 0.3 else v for v in drawn]
 
     def operand(self, shape, values, kind, constant=False):
         """Adds a constant, or an input with a file; returns its name."""
@@ -179,7 +186,8 @@ def add_elements(net, op, reductions):
     at_shape = [draw.randint(0 if draw.random() < 0.1 else 1, n) for n in shape]
     at_shape[axis] = draw.randint(0 if draw.random() < 0.1 else 1, 7)
     at = [draw.randrange(-shape[axis], shape[axis]) for _ in range(math.prod(at_shape))]
-    data, updates = net.values(shape, kind), net.values(at_shape, kind)
+    special = [math.nan, math.inf, -math.inf] if reduction in ("none", "max", "min") else []
+    data, updates = net.values(shape, kind, special), net.values(at_shape, kind, special)
     operands = [net.operand(shape, data, kind), net.operand(at_shape, at, draw.choice([INT32, INT64]), draw.random() < 0.3),
                 net.operand(at_shape, updates, kind, draw.random() < 0.3)]
     attributes = {"axis": axis} if reduction == "none" else {"axis": axis, "reduction": reduction}
@@ -194,7 +202,8 @@ def add_nd(net, reductions):
     kind, reduction = draw.choice(list(RANGES)), draw.choice(reductions)
     at = [draw.randrange(-shape[n % depth], shape[n % depth]) for n in range(math.prod(at_shape))]
     update_shape = at_shape[:-1] + shape[depth:]
-    data, updates = net.values(shape, kind), net.values(update_shape, kind)
+    special = [math.nan, math.inf, -math.inf] if reduction in ("none", "max", "min") else []
+    data, updates = net.values(shape, kind, special), net.values(update_shape, kind, special)
     operands = [net.operand(shape, data, kind), net.operand(at_shape, at, INT64, draw.random() < 0.3),
                 net.operand(update_shape, updates, kind, draw.random() < 0.3)]
     net.add("ScatterND", operands, shape, scatter_nd(kind, shape, data, at_shape, at, updates, reduction), kind,
@@ -264,10 +273,7 @@ def add_top_k(net):
     if net.opset < 10:
         axis %= len(shape)
     k = draw.randint(0, shape[axis])
-    data = net.values(shape, kind)
-    if kind == FLOAT:
-        special = [math.nan, math.inf, -math.inf, 0.0]
-        data = [draw.choice(special) if draw.random() < 0.3 else v for v in data]
+    data = net.values(shape, kind, [math.nan, math.inf, -math.inf, 0.0])
     out_shape, values, indices = top_k(shape, data, k, axis, largest)
     operands = [net.operand(shape, data, kind)] + ([net.operand([1], [k], INT64, True)] if net.opset >= 10 else [])
     attributes = {"axis": axis} | ({"k": k} if net.opset < 10 else {}) | ({"largest": int(largest)} if net.opset >= 11 else {})
