@@ -231,11 +231,25 @@ const char *uk_express_power(struct uk_graph *g, const struct uk_graph_node *n) 
     return uk_is_real(n->input[0]->type) ? "pow($0, {x}($1))" : "{x}(pow(f64($0), f64($1)))";
 }
 
+/* 1 + tanh(u) = 2 / (1 + exp(-2 u)): the sum would cancel for negative u. */
 const char *uk_express_gelu(struct uk_graph *g, const struct uk_graph_node *n) {
-    (void)g;
+    const char *twice = "exp(-abs($0 * (1.5957691216057308 + 0.071354816272 * $0 * $0)))";
+
     return strcmp(uk_attribute_string(n, "approximate", "none"), "tanh")
                ? "0.5 * $0 * (1 + erf($0 * 0.70710678118654752))"
-               : "0.5 * $0 * (1 + tanh(0.79788456080286536 * ($0 + 0.044715 * $0 * $0 * $0)))";
+               : uk_format(&g->arena, "$0 * (select($0 < 0, %1$s, 1) / (1 + %1$s))", twice);
+}
+
+/* With n = exp(-|x|): x tanh(log(1 + exp(x))) = x (n^2 + 2 n) / (n^2 + 2 n + 2) for x < 0, and
+ * x (1 + 2 n) / (1 + 2 n + 2 n^2) for others. Far below 0 the first factor n is h^2, h = exp(-|x| / 2), since
+ * x n may be a normal number where n is not. */
+const char *uk_express_mish(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)n;
+    return uk_format(&g->arena,
+                     "$0 * select($0 < -64, %1$s, 1) * "
+                     "select($0 < 0, select($0 < -64, %1$s, %2$s) * (%2$s + 2), 1 + 2 * %2$s) / "
+                     "select($0 < 0, %2$s * (%2$s + 2) + 2, 1 + 2 * %2$s * (1 + %2$s))",
+                     "exp(-0.5 * abs($0))", "exp(-abs($0))");
 }
 
 /* ---- by channel ---- */

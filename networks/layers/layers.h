@@ -349,6 +349,7 @@ UK_EXPRESS(mod);
 UK_EXPRESS(bit_shift);
 UK_EXPRESS(power);
 UK_EXPRESS(gelu);
+UK_EXPRESS(mish);
 UK_EXPRESS(nary);
 UK_EXPRESS(batch_normalization);
 /* ---- fold.c ---- */

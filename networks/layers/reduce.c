@@ -61,8 +61,22 @@ enum uk_status uk_infer_qlinear_softmax(struct uk_graph *g, struct uk_graph_node
     return s ? s : uk_infer_softmax(g, n);
 }
 
-/* Writes the maximum @m, the exponentials @e relative to it and their sums @s. left: the subscripts of @m and
- * @s. scale: that of bytes; NULL: the input is not quantized. */
+/* Writes, of the exponentials relative to the maximum @m, the sum @s of those below 1, and the number @c of
+ * the others. The logarithm of their sum is log1p(@s + (@c - 1)): if a single element is the maximum, the sum
+ * would lose digits of @s. over: the iterators; "": a single element. */
+static void write_rest(struct uk_writer *w, const struct uk_graph_node *n, const char *left, const char *over,
+                       const char *all, const char *power) {
+    const char *sum = *over ? "sum(" : "", *end = *over ? ") " : "";
+    char term[256];
+
+    snprintf(term, sizeof term, power, all, left);
+    uk_write(w, n, "@s[%s] = %s%s%sselect($0[%s] == @m[%s], 0, %s)", left, sum, over, end, all, left, term);
+    uk_write(w, n, "@c[%s] = %s%s%sselect($0[%s] == @m[%s], %s(1), 0)", left, sum, over, end, all, left,
+             uk_type_name(n->input[0]->type));
+}
+
+/* Writes the maximum @m, the exponentials @e relative to it and their sums @s; for LogSoftmax the sums of
+ * write_rest(). left: the subscripts of @m and @s. scale: that of bytes; NULL: the input is not quantized. */
 static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_node *n, const char *scale,
                                    char *left, size_t room) {
     const struct uk_graph_value *x = n->input[0];
@@ -90,7 +104,12 @@ static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_no
         uk_write(w, n, "@e[%s] = exp(f32(i32($0[%s]) - i32(@m[%s])) * %s)", all, all, left, scale);
     else
         uk_write(w, n, "@e[%s] = exp($0[%s] - @m[%s])", all, all, left);
-    uk_write(w, n, "@s[%s] = sum(%s) @e[%s]", left, over, all);
+    if (strcmp(n->type, "LogSoftmax") != 0) {
+        uk_write(w, n, "@s[%s] = sum(%s) @e[%s]", left, over, all);
+    } else {
+        uk_write_temp(w, n, "c", type, rank, kept, NULL);
+        write_rest(w, n, left, over, all, "@e[%s]");
+    }
     return s;
 }
 
@@ -101,7 +120,7 @@ enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node 
 
     (void)output;
     if (!strcmp(n->type, "LogSoftmax"))
-        uk_write_result(w, n, "$0[%s] - @m[%s] - log(@s[%s])", all, left, left);
+        uk_write_result(w, n, "$0[%1$s] - @m[%2$s] - log1p(@s[%2$s] + (@c[%2$s] - 1))", all, left);
     else
         uk_write_result(w, n, "@e[%s] / @s[%s]", all, left);
     return s;
@@ -291,9 +310,9 @@ enum uk_status uk_write_reduce_log_sum_exp(struct uk_writer *w, const struct uk_
     uk_write_temp(w, n, "m", x->type, rank, extent, NULL);
     uk_write_temp(w, n, "s", x->type, rank, extent, NULL);
     uk_write(w, n, "@m[%s] = %s%s%s$0[%s]", kept, a.count ? "max(" : "", over, a.count ? ") " : "", all);
-    uk_write(w, n, "@s[%1$s] = %2$s%3$s%4$sexp(select($0[%5$s] == @m[%1$s], 0, $0[%5$s] - @m[%1$s]))", kept,
-             a.count ? "sum(" : "", over, a.count ? ") " : "", all);
-    uk_write(w, n, "$y[%s] = log(@s[%s]) + @m[%s]", left, kept, kept);
+    uk_write_temp(w, n, "c", x->type, rank, extent, NULL);
+    write_rest(w, n, kept, over, all, "exp($0[%1$s] - @m[%2$s])");
+    uk_write(w, n, "$y[%s] = log1p(@s[%s] + (@c[%s] - 1)) + @m[%s]", left, kept, kept, kept);
     return UK_OK;
 }
 
