@@ -135,13 +135,11 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
         const int64_t full =
             w->stride[d] * (x->extent[d + 2] - 1) + (w->kernel[d] - 1) * w->dilation[d] + 1 + more[d];
         int64_t out = full - w->before[d] - w->after[d];
-        const bool same = !strncmp(automatic, "SAME", 4);
-        if (shapes >= 0 || same) {
+        if (shapes >= 0 || !strncmp(automatic, "SAME", 4)) {
             out = shapes >= 0 ? shape[shapes - w->dimensions + d] : x->extent[d + 2] * w->stride[d];
             const int64_t total = full - out > 0 ? full - out : 0;
+            /* The odd element comes off the beginning, unless SAME_UPPER says the end. */
             w->before[d] = strcmp(automatic, "SAME_UPPER") ? total - total / 2 : total / 2;
-            if (shapes >= 0 && !same)
-                w->before[d] = total / 2;
         }
         w->out[d] = x->extent[d + 2];
         w->in[d] = out;

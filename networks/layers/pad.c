@@ -66,7 +66,7 @@ static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
 }
 
 /* Appends, for the modes that repeat elements, a list of source indices for each dimension, as inputs from
- * number 4 on. */
+ * number 4 on. Negative padding removes elements first; what remains is repeated. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct padding *p,
                                    const int64_t *extent) {
     const char *mode = uk_attribute_string(n, "mode", "constant");
@@ -77,14 +77,15 @@ static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, 
         return s;
     n->inputs = 4;
     for (int d = 0; d < rank; d++) {
-        const int64_t all = n->input[0]->extent[d];
+        const int64_t first = p->before[d] < 0 ? -p->before[d] : 0, last = p->after[d] < 0 ? -p->after[d] : 0;
+        const int64_t all = n->input[0]->extent[d] - first - last;
         void *data;
-        if (!all && extent[d] > 0)
+        if (all < 1 && extent[d] > 0)
             return uk_graph_fail(g, UK_REFUSED, n, "dimension %d has no elements to repeat", d);
         if (uk_append_constant(g, n, UK_I64, extent[d] > 0 ? extent[d] : 0, &data) < 0)
             return g->status;
         for (int64_t i = 0; i < extent[d]; i++)
-            ((int64_t *)data)[i] = padded_from(mode, i - p->before[d], all);
+            ((int64_t *)data)[i] = first + padded_from(mode, i - p->before[d] - first, all);
     }
     return UK_OK;
 }

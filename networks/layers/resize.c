@@ -114,7 +114,7 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
     for (int i = 0; i < count; i++) {
         const int d = axis[i];
         const bool stretch = !strcmp(policy, "stretch");
-        const double kept = rint(common * (double)n->input[0]->extent[d]);
+        const double kept = floor(common * (double)n->input[0]->extent[d] + 0.5);
         if (!stretch && kept > (double)UK_MAX_ELEMENTS)
             return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d is out of range", common, d);
         r->out[d] = stretch ? size[i] : (int64_t)kept;

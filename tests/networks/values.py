@@ -18,6 +18,7 @@ import tempfile
 
 import digit_values
 import quantized_values
+import shape_values
 import value_cases
 from onnx_writer import FLOAT, npy, read_npy
 
@@ -66,7 +67,7 @@ def run(uk, name, case, words, folder):
 
 
 def main(uk, targets):
-    cases = {**value_cases.all_cases(), **quantized_values.all_cases(), **digit_values.all_cases()}
+    cases = {**value_cases.all_cases(), **quantized_values.all_cases(), **digit_values.all_cases(), **shape_values.all_cases()}
     runs = [(name, case, words) for name, case in cases.items() for words in ([], *(["--target=" + t] for t in targets if case.is_emulated))]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         failures = sum(pool.map(lambda r: run(uk, *r, folder), runs), [])
