@@ -38,16 +38,34 @@ enum uk_amdgpu_step uk_scalar_write(struct uk_amdgpu_wave *w, const struct uk_am
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* The undefined bits of the result. In AND and OR a defined 0 or 1 decides; rows that do not work bit by bit
- * have all bits undefined if any source bit is. */
-static uint64_t uk_undefined(uint32_t flags, const uint64_t *value, const uint64_t *undefined,
-                             unsigned words) {
+/* The bits of the result that change when undefined bits of sources are flipped, in any combination of
+ * sources. */
+static uint64_t uk_changed(const struct uk_amdgpu_inst *i, const uint64_t *value, const uint64_t *undefined) {
+    const uint64_t a = value[0], b = value[1], other[] = {a ^ undefined[0], b ^ undefined[1]};
+    bool scc = false;
+    const uint64_t result = i->op->scalar(a, b, value[2], &scc);
+
+    return (result ^ i->op->scalar(other[0], b, value[2], &scc)) |
+           (result ^ i->op->scalar(a, other[1], value[2], &scc)) |
+           (result ^ i->op->scalar(other[0], other[1], value[2], &scc));
+}
+
+/* The undefined bits of the result. In AND and OR a defined 0 or 1 decides; in sums and products the lowest
+ * undefined bit makes all bits above it undefined; in rows that do not work bit by bit one makes all
+ * undefined. */
+static uint64_t uk_undefined(const struct uk_amdgpu_inst *i, const uint64_t *value,
+                             const uint64_t *undefined) {
+    const uint32_t flags = i->op->flags;
     const uint64_t a = value[0], b = flags & F_NOT_B ? ~value[1] : value[1], ua = undefined[0],
                    ub = undefined[1];
-    uint64_t all = words == 2 ? UINT64_MAX : UINT32_MAX;
+    uint64_t all = i->o[0].words == 2 ? UINT64_MAX : UINT32_MAX;
 
-    if (!(flags & F_BITS))
+    if (flags & F_LOW_FIRST)
+        return (0 - ((ua | ub) & (0 - (ua | ub)))) & all;
+    if (!(flags & F_BITS) || (flags & F_CONTROL && ub))
         return ua | ub ? all : 0;
+    if (flags & F_MOVES)
+        return uk_changed(i, value, undefined) & all;
     if (flags & F_AND)
         all &= (a | ua) & (b | ub);
     if (flags & F_OR)
@@ -86,7 +104,7 @@ enum uk_amdgpu_step uk_run_salu(struct uk_amdgpu_wave *w, const struct uk_amdgpu
         unknown = undefined[w->scc ? 0 : 1] | (w->scc_undefined ? UINT64_MAX : 0);
     } else {
         undefined[0] |= undefined[2] | (flags & F_SCC_IN && w->scc_undefined ? UINT64_MAX : 0);
-        unknown = uk_undefined(flags, value, undefined, i->o[0].words);
+        unknown = uk_undefined(i, value, undefined);
     }
     result = i->op->scalar(value[0], value[1], value[2], &w->scc);
     if (flags & F_SCC_OUT)

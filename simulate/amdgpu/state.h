@@ -127,11 +127,13 @@ enum uk_amdgpu_flag {
 
     F_SCC_IN = 1 << 20,
     F_SCC_OUT = 1 << 21,
-    F_AND = 1 << 22,   /* a defined 0 decides against an undefined bit */
-    F_OR = 1 << 23,    /* a defined 1 does */
-    F_NOT_B = 1 << 24, /* with the second source inverted */
-    F_NO_D = 1 << 25,  /* no destination except SCC */
-    F_ACC_S = 1 << 26, /* the destination is also the first source */
+    F_AND = 1 << 22,     /* a defined 0 decides against an undefined bit */
+    F_OR = 1 << 23,      /* a defined 1 does */
+    F_NOT_B = 1 << 24,   /* with the second source inverted */
+    F_NO_D = 1 << 25,    /* no destination except SCC */
+    F_ACC_S = 1 << 26,   /* the destination is also the first source */
+    F_MOVES = 1 << 27,   /* with F_BITS: bits of the sources get to other positions */
+    F_CONTROL = 1 << 28, /* the second source says to which */
 
     F_HIGH = 1 << 20, /* LDS and loads: into the upper half of the register */
     F_LOW = 1 << 21,  /* into the lower half; the upper one is kept */
