@@ -56,6 +56,7 @@ struct uk_graph_value {
     int number;
     enum uk_type type; /* UK_TYPES: unknown yet */
     bool is_boolean;   /* bytes of 0 and 1 */
+    bool is_nibble;    /* bytes with values of four bits */
     bool has_shape;
     int rank;
     int64_t extent[UK_RANK];

@@ -123,7 +123,7 @@ static enum uk_status check_extent(struct uk_graph *g, const struct uk_graph_val
 
 static enum uk_status read_file(struct uk_graph *g, struct uk_graph_value *v, const struct external *e,
                                 int file) {
-    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_type_bytes(v->type);
+    const int64_t bytes = uk_import_bytes(v);
     struct stat st;
 
     if (fstat(file, &st))

@@ -208,7 +208,7 @@ static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto 
     if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
         return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' is not a tensor", v->name);
     const Onnx__TypeProto__Tensor *t = info->type->tensor_type;
-    v->type = uk_onnx_type(t->elem_type, &v->is_boolean);
+    uk_import_type(t->elem_type, v);
     if (v->type == UK_TYPES)
         return uk_graph_refuse_type(im->g, NULL, "input", v->name, t->elem_type);
     enum uk_status s = input_shape(im, v, t, constant ? constant : shape);

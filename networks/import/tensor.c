@@ -10,6 +10,29 @@ void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v) {
     return uk_value_constant(g, v, v->type, v->rank, v->extent);
 }
 
+void uk_import_type(int64_t number, struct uk_graph_value *v) {
+    enum { UINT4 = 21, INT4 = 22 };
+
+    v->type = number == UINT4 ? UK_U8 : number == INT4 ? UK_I8 : uk_onnx_type(number, &v->is_boolean);
+    v->is_nibble = number == UINT4 || number == INT4;
+}
+
+int64_t uk_import_bytes(const struct uk_graph_value *v) {
+    const int64_t n = uk_value_elements(v);
+
+    return v->is_nibble ? (n + 1) / 2 : n * (int64_t)uk_type_bytes(v->type);
+}
+
+/* Spreads the value's elements, the lower halves of bytes first. */
+static void unpack_nibbles(struct uk_graph_value *v) {
+    uint8_t *data = (uint8_t *)(uintptr_t)v->data;
+
+    for (int64_t i = uk_value_elements(v) - 1; i >= 0; i--) {
+        const unsigned nibble = i % 2 ? data[i / 2] >> 4 : data[i / 2] & 15u;
+        data[i] = (uint8_t)(v->type == UK_I8 && nibble > 7 ? nibble | 0xf0u : nibble);
+    }
+}
+
 static void store_int(enum uk_type type, void *data, int64_t i, int64_t v) {
     switch (type) {
     case UK_I64:
@@ -74,8 +97,8 @@ static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, s
 /* Copies elements from the message. Their number is checked against the shape before memory is allocated. */
 static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto *t,
                                     struct uk_graph_value *v) {
-    const int64_t n = uk_value_elements(v);
-    const size_t bytes = (size_t)n * uk_type_bytes(v->type);
+    const int64_t n = v->is_nibble ? uk_import_bytes(v) : uk_value_elements(v);
+    const size_t bytes = (size_t)uk_import_bytes(v);
 
     if (t->has_raw_data && t->raw_data.len != bytes)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' of %s elements of %s has %zu bytes of data",
@@ -99,7 +122,7 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,
         t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     enum uk_status s;
 
-    v->type = uk_onnx_type(t->data_type, &v->is_boolean);
+    uk_import_type(t->data_type, v);
     if ((s = shape_of(g, t, v)))
         return s;
     if (v->type == UK_TYPES)
@@ -108,6 +131,8 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' is a segment of one, which is not supported",
                              v->name);
     s = external ? uk_import_external(g, t, folders, v) : copy_elements(g, t, v);
+    if (!s && v->is_nibble)
+        unpack_nibbles(v);
     for (int64_t i = 0; !s && v->is_boolean && i < uk_value_elements(v); i++)
         ((uint8_t *)(uintptr_t)v->data)[i] = ((const uint8_t *)v->data)[i] != 0;
     return s;

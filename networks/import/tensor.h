@@ -23,4 +23,10 @@ void *uk_import_elements(struct uk_graph *g, struct uk_graph_value *v);
 enum uk_status uk_import_external(struct uk_graph *g, const Onnx__TensorProto *t,
                                   const struct uk_folders *folders, struct uk_graph_value *v);
 
+/* Sets the value's type by ONNX's number. Elements of uint4 and int4 become bytes. UK_TYPES: not supported.
+ */
+void uk_import_type(int64_t number, struct uk_graph_value *v);
+/* Bytes of the value's elements in a file: two elements of four bits are one. */
+int64_t uk_import_bytes(const struct uk_graph_value *v);
+
 #endif

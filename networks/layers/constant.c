@@ -22,6 +22,7 @@ enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n) {
     case UK_A_TENSOR:
         v->data = a->tensor->data;
         v->is_boolean = a->tensor->is_boolean;
+        v->is_nibble = a->tensor->is_nibble;
         return uk_set_output(g, n, 0, a->tensor->type, a->tensor->rank, a->tensor->extent);
     case UK_A_INT:
         if (!(data = list_of(g, n, 0, 0)))

@@ -328,6 +328,9 @@ UK_EXPAND(qlinear_matmul);
 UK_EXPAND(matmul_integer_to_float);
 UK_EXPAND(dynamic_quantize);
 UK_EXPAND(dynamic_matmul);
+UK_EXPAND(matmul_bits); /* bits.c */
+UK_INFER(block_matmul);
+UK_WRITE(block_matmul);
 UK_EXPAND(projected_attention); /* contrib_attention.c */
 UK_EXPAND(multi_head_attention);
 UK_EXPAND(group_query_attention);

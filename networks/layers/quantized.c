@@ -20,21 +20,40 @@ enum { REAL_BIAS = 9 };
 
 /* ---- QuantizeLinear, DequantizeLinear: element by element ---- */
 
+/* Refuses scales that are not one for each block of the input along the axis. */
+static enum uk_status check_blocks(struct uk_graph *g, const struct uk_graph_node *n, int64_t block) {
+    const struct uk_graph_value *x = n->input[0], *scale = n->input[1];
+    int axis;
+    enum uk_status s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), x->rank, &axis);
+    bool fits = scale->rank == x->rank && block > 0;
+
+    for (int d = 0; !s && fits && d < x->rank; d++)
+        fits = scale->extent[d] == (d == axis ? (x->extent[d] + block - 1) / block : x->extent[d]);
+    return s || fits
+               ? s
+               : uk_graph_fail(g, UK_REFUSED, n,
+                               "scales of shape %s do not fit blocks of %" PRId64 " in an input of shape %s",
+                               uk_value_shape(scale), block, uk_value_shape(x));
+}
+
 static enum uk_status infer_linear(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type) {
+    const int64_t block = uk_attribute_int(n, "block_size", 0);
     enum uk_status s = uk_need_input(g, n, 0);
     int axis = 0;
 
     if (!s)
         s = uk_need_input(g, n, 1);
-    if (!s && uk_attribute_int(n, "block_size", 0))
-        s = uk_graph_fail(g, UK_REFUSED, n, "blocks of scales are not supported");
     if (s)
         return s;
     const struct uk_graph_value *x = n->input[0], *scale = n->input[1], *zero = uk_node_input(n, 2);
-    if (uk_value_elements(scale) != 1)
+    if (block)
+        s = check_blocks(g, n, block);
+    else if (uk_value_elements(scale) != 1)
         s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), x->rank, &axis);
-    if (!s && (scale->rank > 1 || (uk_value_elements(scale) != 1 && scale->extent[0] != x->extent[axis]) ||
-               (zero && (zero->rank > 1 || uk_value_elements(zero) != uk_value_elements(scale)))))
+    if (!s && ((!block && (scale->rank > 1 ||
+                           (uk_value_elements(scale) != 1 && scale->extent[0] != x->extent[axis]))) ||
+               (zero &&
+                (zero->rank > (block ? x->rank : 1) || uk_value_elements(zero) != uk_value_elements(scale)))))
         s = uk_graph_fail(g, UK_REFUSED, n, "scales of shape %s do not fit an input of shape %s",
                           uk_value_shape(scale), uk_value_shape(x));
     return s ? s : uk_set_output(g, n, 0, type, x->rank, x->extent);
@@ -43,11 +62,15 @@ static enum uk_status infer_linear(struct uk_graph *g, struct uk_graph_node *n, 
 enum uk_status uk_infer_quantize(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = uk_node_input(n, 0), *zero = uk_node_input(n, 2);
     const int64_t to = uk_attribute_int(n, "output_dtype", 0);
-    const enum uk_type type = zero ? zero->type : to == 3 ? UK_I8 : UK_U8;
+    const bool is_known = !to || to == 2 || to == 3 || to == 5 || to == 21 || to == 22;
+    const enum uk_type type = zero ? zero->type : to == 3 || to == 22 ? UK_I8 : to == 5 ? UK_I16 : UK_U8;
 
-    if (x && (x->type != UK_F32 || !uk_is_byte(type) || (to && to != 2 && to != 3)))
-        return uk_graph_fail(g, UK_REFUSED, n, "quantizing %s to %s is not supported; f32 to u8 or i8 is",
+    if (x && (x->type != UK_F32 || (!uk_is_byte(type) && type != UK_I16) || !is_known))
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "quantizing %s to %s is not supported; f32 to u8, i8 or i16 is",
                              uk_type_name(x->type), zero ? uk_type_name(type) : "that type");
+    if (n->output[0])
+        n->output[0]->is_nibble = zero ? zero->is_nibble : to > 20;
     return infer_linear(g, n, type);
 }
 
@@ -62,8 +85,12 @@ enum uk_status uk_infer_dequantize(struct uk_graph *g, struct uk_graph_node *n) 
 }
 
 const char *uk_express_quantize(struct uk_graph *g, const struct uk_graph_node *n) {
-    (void)g;
-    return uk_node_input(n, 2) ? "{y}(round($0 / $1) + f32({y}($2)))" : "{y}(round($0 / $1))";
+    const char *e = uk_node_input(n, 2) ? "round($0 / $1) + f32({y}($2))" : "round($0 / $1)";
+
+    if (!n->output[0]->is_nibble)
+        return uk_format(&g->arena, "{y}(%s)", e);
+    return uk_format(
+        &g->arena, n->output[0]->type == UK_I8 ? "{y}(min(max(%s, -8), 7))" : "{y}(min(max(%s, 0), 15))", e);
 }
 
 const char *uk_express_dequantize(struct uk_graph *g, const struct uk_graph_node *n) {

@@ -375,7 +375,8 @@ static int first_dimension(const struct uk_graph_node *n, int i) {
 
 static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, struct uk_text *out, int i) {
     const struct uk_graph_value *v = n->input[i];
-    char subscripts_text[UK_RANK * 6];
+    char subscripts_text[UK_RANK * 6 + 32];
+    const int64_t block = i ? uk_attribute_int(n, "block_size", 0) : 0, axis = uk_attribute_int(n, "axis", 1);
     size_t used = 0;
 
     const char *expression = expression_at(w, v);
@@ -389,6 +390,9 @@ static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, stru
         const bool broadcast = uk_is_one(w->g, v, d) && !uk_is_one(w->g, n->output[0], at);
         used += (size_t)snprintf(subscripts_text + used, sizeof subscripts_text - used,
                                  broadcast ? "%s0" : "%si%d", d ? ", " : "", at);
+        if (!broadcast && block && d == (axis < 0 ? axis + v->rank : axis))
+            used +=
+                (size_t)snprintf(subscripts_text + used, sizeof subscripts_text - used, " / %" PRId64, block);
     }
     snprintf(subscripts_text + used, sizeof subscripts_text - used, "]");
     translate(w, n, out, subscripts_text, strlen(subscripts_text));

@@ -279,5 +279,33 @@ for kind in (U8, I8):
 for name, x in {"": f32(3, 4), "_above": f32(5, least=2, most=3), "_below": f32(5, least=-3, most=-2), "_none": numpy.zeros((4, 2), numpy.float32)}.items():
     add(f"DynamicQuantizeLinear{name}", "DynamicQuantizeLinear", [x], 3, domain="")
 
+# ---- weights of four and eight bits: x, weights, scales, zero points, g_idx, bias ----
+
+
+def few_bits(name, bits=4, rows=3, k=70, n=9, block=32, zeros=None, bias=False, batch=(), index=None, refused=None, constants=(1, 2, 3, 5)):
+    blocks, op = -(-k // block), "MatMulNBits"
+    packed = (byte(U8, n, (blocks * bits + 7) // 8) if zeros == "packed" else f32(n, blocks, least=0, most=15) if zeros == "floats" else None)
+    inputs = [f32(*batch, rows, k), byte(U8, n, blocks, block * bits // 8), f32(n, blocks, least=0.01, most=0.1), packed, index, f32(n) if bias else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    add(f"{op}_{name}", op, inputs, K=k, N=n, bits=bits, block_size=block, bound=2e-4, refused=refused,
+        constants=tuple(i for i in constants if i < len(inputs) and inputs[i] is not None))
+
+
+for bits in (4, 8):
+    few_bits(f"{bits}", bits)
+    few_bits(f"{bits}_zeros", bits, zeros="packed")
+    few_bits(f"{bits}_one_row", bits, rows=1, k=64, bias=True)
+    few_bits(f"{bits}_batch", bits, batch=(2,), block=16, zeros="packed", bias=True)
+few_bits("floats", zeros="floats")
+few_bits("index", index=numpy.zeros(70, numpy.int32), constants=(1, 2, 4), refused="g_idx (input 4) is not supported")
+few_bits("computed", constants=(2,), refused="its weights, scales or zero points are not constants")
+for axis, shape in ((0, (3, 5)), (1, (6, 3)), (-1, (6, 3))):
+    more = {"domain": "", "axis": axis, "block_size": 2}
+    scales, points = f32(*shape, least=0.05, most=0.1), byte(U8, *shape)
+    add(f"DequantizeLinear_blocks_{axis}", "DequantizeLinear", [byte(U8, 6, 5), scales, points], **more)
+    add(f"DequantizeLinear_blocks_constant_{axis}", "DequantizeLinear", [byte(I8, 6, 5), scales], constants=(1,), **more)
+    add(f"QuantizeLinear_blocks_{axis}", "QuantizeLinear", [f32(6, 5, least=-9, most=9), scales, points], **more)
+
 if __name__ == "__main__":
     main()

@@ -258,6 +258,15 @@ def integers():
     return model(nodes, [value("x", [1, 3, 5, 6])], [value("y", [1, 3, 5, 6])], [*tensors, tensor("wz", [], [0], INT8)], domains=["com.microsoft"])
 
 
+def few_bits():
+    """Weights of few bits."""
+    draw = random.Random(33)
+    nodes = [node("MatMulNBits", ["x", "b", "s", "z"], ["y"], domain="com.microsoft", K=40, N=6, bits=4, block_size=16)]
+    tensors = [tensor("b", [6, 3, 8], [draw.randint(0, 255) for _ in range(144)], UINT8), values(34, "s", [6, 3]),
+               tensor("z", [6, 2], [draw.randint(0, 255) for _ in range(12)], UINT8)]
+    return model(nodes, [value("x", [5, 40])], [value("y", [5, 6])], tensors, domains=["com.microsoft"])
+
+
 ALL = {f.__name__: f for f in [
     arranged,
     branches,
@@ -273,6 +282,8 @@ ALL = {f.__name__: f for f in [
     scatters,
     indices,
     integers,
+    few_bits,
+    integers_computed,
 ]}
 
 

@@ -8,8 +8,8 @@ of the schema that tests need.
 import ast
 import struct
 
-FLOAT, UINT8, INT8, UINT16, INT32, INT64, STRING, BOOL, FLOAT16, UINT32, UINT64, BFLOAT16 = 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 16
-FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", UINT16: "H", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", UINT32: "I", UINT64: "Q", BFLOAT16: "H"}
+FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, UINT32, UINT64, BFLOAT16, UINT4, INT4 = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 16, 21, 22
+FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", UINT16: "H", INT16: "h", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", UINT32: "I", UINT64: "Q", BFLOAT16: "H"}
 
 
 def varint(value):
@@ -35,6 +35,9 @@ def text(field, value):
 
 
 def elements(kind, values):
+    if kind in (UINT4, INT4):  # two in a byte, the first one in the lower half
+        pairs = [*values, 0][:(len(values) + 1) // 2 * 2]
+        return bytes(a & 15 | (b & 15) << 4 for a, b in zip(pairs[::2], pairs[1::2]))
     return struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
 
 
@@ -117,7 +120,8 @@ def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=No
 
 def npy(shape, values, kind=FLOAT):
     descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", FLOAT16: "<f2", BFLOAT16: "<V2", UINT16: "<u2", UINT32: "<u4",
-             UINT64: "<u8"}[kind]
+             UINT64: "<u8", INT16: "<i2", UINT4: "|u1", INT4: "|i1"}[kind]
+    kind = {UINT4: UINT8, INT4: INT8}.get(kind, kind)
     head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({''.join(f'{n}, ' for n in shape)}), }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + elements(kind, values)
