@@ -62,7 +62,7 @@ const Onnx__FunctionProto *uk_import_function(const struct uk_importing *im, con
 
 enum uk_status uk_import_reference(struct uk_importing *im, const char *name, const struct uk_graph_node *n,
                                    const struct uk_attribute **found) {
-    const struct uk_inlined_call *call = im->scope->call;
+    const struct uk_function_call *call = im->scope->call;
 
     *found = NULL;
     if (!call)
@@ -76,7 +76,7 @@ enum uk_status uk_import_reference(struct uk_importing *im, const char *name, co
                : UK_OK;
 }
 
-static bool has_attribute(const struct uk_inlined_call *call, const char *name) {
+static bool has_attribute(const struct uk_function_call *call, const char *name) {
     for (int i = 0; i < call->attributes; i++)
         if (name && !strcmp(call->attribute[i].name, name))
             return true;
@@ -84,7 +84,7 @@ static bool has_attribute(const struct uk_inlined_call *call, const char *name) 
 }
 
 /* Adds the default unless the call has an attribute of that name. */
-static enum uk_status add_default(struct uk_importing *im, struct uk_inlined_call *call,
+static enum uk_status add_default(struct uk_importing *im, struct uk_function_call *call,
                                   const ProtobufCMessageUnknownField *field) {
     ProtobufCBinaryData bytes;
     struct uk_unpacking u;
@@ -105,7 +105,7 @@ static enum uk_status add_default(struct uk_importing *im, struct uk_inlined_cal
     return s;
 }
 
-static enum uk_status attributes(struct uk_importing *im, struct uk_inlined_call *call) {
+static enum uk_status attributes(struct uk_importing *im, struct uk_function_call *call) {
     const ProtobufCMessage *m = &call->function->base;
     const struct uk_graph_node *n = call->node;
     enum uk_status s = UK_OK;
@@ -134,7 +134,7 @@ bool uk_import_is_omitted(const struct uk_importing *im, const char *name) {
 }
 
 /* Gives the call's inputs and outputs the names that they have in the function. */
-static enum uk_status bind(struct uk_importing *im, struct uk_inlined_call *call) {
+static enum uk_status bind(struct uk_importing *im, struct uk_function_call *call) {
     const Onnx__FunctionProto *f = call->function;
     const struct uk_graph_node *n = call->node;
 
@@ -164,7 +164,7 @@ static enum uk_status bind(struct uk_importing *im, struct uk_inlined_call *call
 }
 
 /* Checks that the body computes the call's outputs. An output that is an input gets a node. */
-static enum uk_status results(struct uk_importing *im, const struct uk_inlined_call *call,
+static enum uk_status results(struct uk_importing *im, const struct uk_function_call *call,
                               struct uk_graph_node ***end) {
     for (int i = 0; i < call->node->outputs; i++) {
         struct uk_graph_value *to = call->node->output[i],
@@ -184,10 +184,10 @@ static enum uk_status results(struct uk_importing *im, const struct uk_inlined_c
 }
 
 /* Refuses functions that call themselves, and calls that expand to too much. */
-static enum uk_status check_call(struct uk_importing *im, const struct uk_inlined_call *call) {
+static enum uk_status check_call(struct uk_importing *im, const struct uk_function_call *call) {
     int depth = 0;
 
-    for (const struct uk_inlined_call *at = call->outside; at; at = at->outside, depth++)
+    for (const struct uk_function_call *at = call->outside; at; at = at->outside, depth++)
         if (at->function == call->function)
             return uk_graph_fail(im->g, UK_REFUSED, call->node, "function '%s' calls itself",
                                  call->function->name);
@@ -202,7 +202,7 @@ static enum uk_status check_call(struct uk_importing *im, const struct uk_inline
 enum uk_status uk_import_call(struct uk_importing *im, const Onnx__FunctionProto *f, struct uk_graph_node *n,
                               struct uk_graph_node ***end) {
     struct uk_name_scope *const outside = im->scope;
-    struct uk_inlined_call call = {.outside = outside->call, .function = f, .node = n};
+    struct uk_function_call call = {.outside = outside->call, .function = f, .node = n};
     struct uk_name_scope inside = {.call = &call,
                                    .sets = f->n_opset_import ? f->opset_import : outside->sets,
                                    .set_count = f->n_opset_import ? f->n_opset_import : outside->set_count};

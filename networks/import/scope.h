@@ -7,8 +7,8 @@
 #include "import/tensor.h"
 
 /* A call of a function of the model, whose body is being inlined. */
-struct uk_inlined_call {
-    const struct uk_inlined_call *outside; /* the call whose body contains this one, or NULL */
+struct uk_function_call {
+    const struct uk_function_call *outside; /* the call whose body contains this one, or NULL */
     const Onnx__FunctionProto *function;
     const struct uk_graph_node *node;
     int attributes; /* those of the call, and the function's defaults for others */
@@ -24,7 +24,7 @@ struct uk_name_scope {
     const char *prefix; /* of new names; it ends in '/', or is empty */
     Onnx__OperatorSetIdProto **sets;
     size_t set_count;
-    const struct uk_inlined_call *call; /* NULL outside functions */
+    const struct uk_function_call *call; /* NULL outside functions */
 };
 
 struct uk_importing {
