@@ -7,11 +7,13 @@
 
 #define UK_OPERATOR(name_, since_, ...) {.name = #name_, .domain = "", __VA_ARGS__},
 #define UK_MICROSOFT(name_, ...) {.name = #name_, .domain = "com.microsoft", __VA_ARGS__},
+#define UK_INTERNAL(name_, ...)
 static const struct uk_operator table[] = {
 #include "layers/operators.def"
 };
 #undef UK_OPERATOR
 #undef UK_MICROSOFT
+#undef UK_INTERNAL
 
 enum { ROWS = sizeof table / sizeof table[0], MOST_NODES = 8, MOST_VALUES = 64 };
 
@@ -116,13 +118,16 @@ static char kind_of(const char *name) {
         char kind;
     } kinds[] = {
         {" auto_pad mode nearest_mode coordinate_transformation_mode keep_aspect_ratio_policy approximate "
-         "reduction ",
+         "reduction activation direction equation ",
          's'},
         {" axes dilations ends kernel_shape output_padding output_shape pads paddings perm shape split "
-         "starts strides value_ints ",
+         "starts strides value_ints qkv_hidden_sizes ",
          'I'},
-        {" scales value_floats ", 'F'},
-        {" alpha beta bias epsilon gamma max min momentum ratio value_float extrapolation_value ", 'f'},
+        {" scales value_floats activation_params ", 'F'},
+        {" alpha beta bias epsilon gamma lambd max min momentum ratio value_float extrapolation_value "
+         "mask_filter_value scale softcap ",
+         'f'},
+        {" else_branch then_branch ", 'g'},
         {" value ", 't'}};
     char word[64];
 
@@ -184,7 +189,8 @@ static void node(struct drawing *d) {
     const struct uk_operator *op = &table[byte(d) % ROWS];
     unsigned inputs = byte(d) % 5, outputs = 1 + one_in(d, 8) + one_in(d, 16);
 
-    if (*op->domain || !strncmp(op->name, "QLinear", 7) || !strncmp(op->name, "Batch", 5))
+    if (*op->domain || !strncmp(op->name, "QLinear", 7) || !strncmp(op->name, "Batch", 5) ||
+        !strcmp(op->name, "Attention"))
         inputs = byte(d) % 10;
     if (one_in(d, 64))
         inputs = byte(d);
