@@ -3,6 +3,7 @@
 
     open_networks.py RANGES FOLDER DRAWS [NAME ...]
     open_networks.py --write NAME >FILE.onnx
+    open_networks.py --make RANGES FOLDER DRAWS NAME RANGE...    a network of examples/networks/make.py
 """
 
 import math
@@ -38,14 +39,15 @@ def transformer(width=16, heads=2):
 
 
 def decoder(width=16, heads=2):
-    """A decoder with a cache: causal mask from ranges, rotary positions from a table, keys and values
-    appended to those of earlier calls."""
+    """A decoder with a cache: a causal mask from ranges and one of an input, whose dimension is named by a sum;
+    rotary positions from a table; keys and values appended to those of earlier calls."""
     each = width // heads
     tensors = [weights(1, "wq", [width, width]), weights(2, "wk", [width, width]), weights(3, "wv", [width, width]), weights(4, "wo", [width, width]),
                weights(8, "cosines", [40, each], 2), tensor("split", [4], [0, 0, heads, each], INT64), tensor("joined", [3], [0, 0, width], INT64),
                tensor("root", [], [math.sqrt(each)]), tensor("first", [], [1], INT64), tensor("third", [], [2], INT64), tensor("none", [], [0], INT64),
-               tensor("one", [], [1], INT64), tensor("ahead", [1], [0], INT64), tensor("behind", [1], [1], INT64), tensor("far", [], [-1e9]), tensor("zero", [], [0.0])]
-    nodes = [node("Shape", ["x"], ["x_shape"]), node("Gather", ["x_shape", "first"], ["seq"], axis=0), node("Shape", ["past_k"], ["past_shape"]),
+               tensor("one", [], [1], INT64), tensor("ahead", [1], [0], INT64), tensor("behind", [1], [1], INT64), tensor("far", [], [-1e9]), tensor("zero", [], [0.0]),
+               tensor("mid", [2], [1, 2], INT64)]
+    nodes = [node("Cast", ["drop"], ["d0"], to=1), node("Mul", ["d0", "far"], ["d1"]), node("Unsqueeze", ["d1", "mid"], ["d2"]), node("Shape", ["x"], ["x_shape"]), node("Gather", ["x_shape", "first"], ["seq"], axis=0), node("Shape", ["past_k"], ["past_shape"]),
              node("Gather", ["past_shape", "third"], ["past"], axis=0), node("Add", ["past", "seq"], ["all"]), node("Range", ["past", "all", "one"], ["places"]),
              node("Range", ["none", "all", "one"], ["keys"]), node("Unsqueeze", ["places", "behind"], ["rows"]), node("Unsqueeze", ["keys", "ahead"], ["columns"]),
              node("Greater", ["columns", "rows"], ["hidden"]), node("Where", ["hidden", "far", "zero"], ["mask"]), node("Gather", ["cosines", "places"], ["c"], axis=0)]
@@ -53,10 +55,10 @@ def decoder(width=16, heads=2):
         nodes += [node("MatMul", ["x", "w" + a], [a + "0"]), node("Reshape", [a + "0", "split"], [a + "1"]), node("Transpose", [a + "1"], [a + "2"], perm=[0, 2, 1, 3])]
     nodes += [node("Mul", ["q2", "c"], ["qr"]), node("Mul", ["k2", "c"], ["kr"]), node("Concat", ["past_k", "kr"], ["present_k"], axis=2),
               node("Concat", ["past_v", "v2"], ["present_v"], axis=2), node("Transpose", ["present_k"], ["kt"], perm=[0, 1, 3, 2]), node("MatMul", ["qr", "kt"], ["s0"]),
-              node("Div", ["s0", "root"], ["s1"]), node("Add", ["s1", "mask"], ["s2"]), node("Softmax", ["s2"], ["p"], axis=-1), node("MatMul", ["p", "present_v"], ["o0"]),
+              node("Div", ["s0", "root"], ["s1"]), node("Add", ["s1", "mask"], ["s2"]), node("Add", ["s2", "d2"], ["s3"]), node("Softmax", ["s3"], ["p"], axis=-1), node("MatMul", ["p", "present_v"], ["o0"]),
               node("Transpose", ["o0"], ["o1"], perm=[0, 2, 1, 3]), node("Reshape", ["o1", "joined"], ["o2"]), node("MatMul", ["o2", "wo"], ["o3"]), node("Add", ["o3", "x"], ["y"])]
     cache = ["batch", heads, "past", each]
-    return model(nodes, [value("x", ["batch", "seq", width]), value("past_k", cache), value("past_v", cache)],
+    return model(nodes, [value("x", ["batch", "seq", width]), value("past_k", cache), value("past_v", cache), value("drop", ["batch", "past + seq"], INT64)],
                  [value("y", ["batch", "seq", width]), value("present_k", cache[:2] + ["all", each]), value("present_v", cache[:2] + ["all", each])], tensors)
 
 
@@ -86,6 +88,12 @@ NETWORKS = {
 
 if __name__ == "__main__" and sys.argv[1] == "--write":
     sys.stdout.buffer.write(NETWORKS[sys.argv[2]][0])
+elif __name__ == "__main__" and sys.argv[1] == "--make":
+    program, folder, draws, name, *sizes = sys.argv[2:]
+    pathlib.Path(folder).mkdir(exist_ok=True)
+    make = pathlib.Path(__file__).parents[2] / "examples/networks/make.py"
+    subprocess.run([sys.executable, str(make), name, f"--folder={folder}"], check=True)
+    sys.exit(subprocess.run([program, f"{folder}/{name}.onnx", draws, *sizes]).returncode)
 elif __name__ == "__main__":
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(exist_ok=True)
