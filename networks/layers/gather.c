@@ -8,7 +8,7 @@
 
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room) {
     const struct uk_graph_value *v = n->input[list];
-    const int64_t *at = v->data, count = v->extent[0];
+    const int64_t *at = v->data, count = at ? v->extent[0] : 0; /* NULL: computed at run time */
     int64_t repeats = 0;
     bool shifted = true, repeated = true;
 

@@ -208,7 +208,9 @@ static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, 
         const double inside = fmin(fmax(x, 0), most), low = floor(inside);
         ((int64_t *)places)[i] = (int64_t)low;
         ((int64_t *)others)[i] = (int64_t)fmin(low + 1, most);
-        ((float *)weights)[i] = (float)(inside - low);
+        /* Beyond the end both places are the last element, and any weight is right. With open sizes it is
+         * that of an inner element, so that the list is the beginning of a longer tensor's. */
+        ((float *)weights)[i] = (float)(x > most && g->open_count ? x - floor(x) : inside - low);
         if (r->crops)
             ((uint8_t *)insides)[i] = x == inside;
     }

@@ -100,6 +100,7 @@ enum uk_status uk_open_copy(const struct uk_graph *g, struct uk_graph *copy) {
     copy->outputs = g->outputs;
     copy->size = g->size;
     copy->sizes = g->sizes;
+    copy->open_count = g->open_count;
     copy->constant_room = g->constant_room;
     made = made && copy_values(&c, g) && copy_nodes(&c, g->nodes, &copy->nodes) &&
            (copy->input = values_of(&c, g->input, g->inputs)) &&

@@ -71,10 +71,20 @@ def shapes():
                  [tensor("flat", [2], [-1, 6], INT64), weights(3, "w", [6, 5])])
 
 
+def upsampled():
+    """Lists of places that end at the last element: linear interpolation, repeated edges; a mean over an open area."""
+    nodes = [node("Conv", ["x", "w"], ["c"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), node("Resize", ["c", "", "scales"], ["r"], mode="linear", coordinate_transformation_mode="half_pixel"),
+             node("Pad", ["r", "pads"], ["p"], mode="edge"), node("GlobalAveragePool", ["p"], ["g"]), node("Mul", ["p", "g"], ["m"]),
+             node("Resize", ["m", "", "scales"], ["y"], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")]
+    return model(nodes, [value("x", ["batch", 3, "height", "width"])], [value("y", ["batch", 4, "h", "w"])],
+                 [weights(1, "w", [4, 3, 3, 3]), tensor("scales", [4], [1.0, 1.0, 2.0, 2.0]), tensor("pads", [8], [0, 0, 2, 1, 0, 0, 1, 3], INT64)])
+
+
 NETWORKS = {
     "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),
     "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
     "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
+    "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
     "convolutions": (small_networks.convolutions("batch", "height", "width"), ["batch=1..3", "height=8..40:4", "width=8..24:4"]),
     "unions": (small_networks.unions("batch", "height", "width"), ["batch=1..3", "height=1..9", "width=2..17"]),
     "broadcasts": (small_networks.broadcasts("batch"), ["batch=1..9"]),
