@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import every_operator
+import open_networks
 import small_networks
 from onnx_writer import BFLOAT16, BOOL, FLOAT, INT32, INT64, UINT8, UINT16, UINT32, UINT64, elements, external, listed, model, node, npy, tensor, value
 
@@ -34,6 +35,29 @@ int main(void) {
         return 1;
     fwrite(convolutions_output(memory, 0), 4, 7, stdout);
     return convolutions_input(memory, 1) || convolutions_output(memory, -1);
+}
+"""
+
+# Runs at two sizes in one block of memory, and at one out of range; writes y of both runs.
+RANGES = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "net.h"
+int main(void) {
+    void *memory = aligned_alloc(64, (transformer_memory() + 63) / 64 * 64);
+    const int64_t sizes[][2] = {{2, 33}, {1, 5}, {1, 41}};
+    for (int i = 0; memory && i < 2; i++) {
+        const size_t rows = (size_t)(sizes[i][0] * sizes[i][1]);
+        for (size_t k = 0; k < rows * 16; k++)
+            ((float *)transformer_input(memory, 0))[k] = (float)(k % 23) / 8 - 1;
+        for (size_t k = 0; k < rows; k++)
+            ((int64_t *)transformer_input(memory, 1))[k] = k % 3 == 0;
+        if (transformer_run(memory, sizes[i]))
+            return 1;
+        fwrite(transformer_output(memory, 0), 4, rows * 16, stdout);
+    }
+    return !memory || transformer_run(memory, sizes[2]) != 2;
 }
 """
 
@@ -274,6 +298,36 @@ def check_types():
             fail(f"halves.onnx: {read_npy('y.npy')}")
 
 
+def check_ranges():
+    """Open sizes: of a run, here and for the targets; of an object called from C; layers and explanations."""
+    network, sizes = open_networks.NETWORKS["transformer"]
+    write("transformer.onnx", network)
+    words = ["transformer.onnx", *(f"--size={size}" for size in sizes)]
+    wanted = b""
+    for batch, seq in ((2, 33), (1, 5)):
+        rows = batch * seq
+        write("x.npy", npy([batch, seq, 16], [k % 23 / 8 - 1 for k in range(rows * 16)]))
+        write("mask.npy", npy([batch, seq], [int(k % 3 == 0) for k in range(rows)], INT64))
+        run("run", "transformer.onnx", f"--size=batch={batch}", f"--size=seq={seq}", "--input=x.npy", "--input=mask.npy", "--output=fixed.bin")
+        of_run = [*words, f"--size=batch={batch}", f"--size=seq={seq}", "--input=x.npy", "--input=mask.npy"]
+        for target in ["native", *targets]:
+            said = run("run", *of_run, f"--target={target}", "--check", "--output=y.bin")
+            expect(rf"^input x f32 \[{batch}, {seq}, 16\](?s:.*)^check: \d+ layers, ", said, f"open sizes for {target}")
+            if not close(floats(read("y.bin")), floats(read("fixed.bin"))):
+                fail(f"open sizes for {target}: other outputs than those of fixed sizes")
+        wanted += read("fixed.bin")
+    run("run", *words, "--size=batch=1", "--size=seq=5", "--layers=open_layers")
+    if not any(read_npy(f"open_layers/{f}")[1] == (1, 5, 16) for f in os.listdir("open_layers")):
+        fail("--layers with open sizes: no layer of 1 x 5 x 16")
+    expect(r"^layer 0: .*\n    f32 \[4, 40, 16\]", run("explain", *words), "uk explain with open sizes")
+    run("compile", *words, "-o", "transformer.o")
+    run("compile", *words, "--emit=header", "-o", "net.h")
+    write("ranges.c", RANGES)
+    run("-O1", "-Wall", "-Werror", "ranges.c", "transformer.o", "-o", "ranges", "-lm", program=cc.split())
+    if not close(floats(run(program=["./ranges"], input=b"")), floats(wanted)):
+        fail("an object with open sizes called from C: other outputs than those of fixed sizes")
+
+
 def check_places():
     """Values are placed in the minimum of memory."""
     write("chain.onnx", small_networks.chain())
@@ -412,6 +466,7 @@ with tempfile.TemporaryDirectory() as work:
     check_files()
     check_external()
     check_types()
+    check_ranges()
     check_places()
     check_borders()
     check_subnormal()
