@@ -43,6 +43,7 @@ struct uk_size_form {
 /* The points. Point 0 has the largest sizes. The others serve to find forms, and to verify them. */
 struct uk_size_points {
     int count;
+    int values; /* of the graph when it was evaluated; later ones must follow one of these */
     int64_t (*size)[UK_MAX_OPEN]; /* in steps, by open size */
     /* Points that determine a form: the base; per open size the points 1 and 2 below it (-1: out of range);
      * and those 1 below it in two sizes. */
@@ -79,6 +80,7 @@ struct uk_graph_value {
     int64_t (*at)[UK_RANK];
     const void **data_at;
     bool is_block;
+    bool follows; /* of a value made after the graph was evaluated at the points: `at` was set nevertheless */
     const struct uk_size_form *form; /* of each extent, then of slice_at; NULL: they are fixed */
     int64_t bytes;                   /* set by plan: of its place in the block */
     /* Set by plan: byte offset in the block, first and last layer that need the value. */

@@ -27,4 +27,5 @@ void uk_copy_type_and_shape(struct uk_graph_value *v, const struct uk_graph_valu
     v->rank = like->rank;
     memcpy(v->extent, like->extent, sizeof v->extent);
     v->at = like->at;
+    v->follows = true;
 }

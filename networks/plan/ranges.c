@@ -115,6 +115,9 @@ static enum uk_status unite(struct ranging *r, struct uk_layer *l, const char *s
 static enum uk_status form_of(struct ranging *r, struct uk_graph_value *v, const int64_t *zero) {
     const int64_t *at = v && v->is_slice ? r->slice_at[v->number] : zero;
 
+    if (v && !v->data && !v->follows && v->number >= r->p->g->points.values)
+        return uk_graph_fail(r->p->g, UK_REFUSED, v->producer,
+                             "the extents of '%s' at the points of open sizes are not known", v->name);
     if (!v || v->form || (v->data && !v->is_block) || (!v->at && !v->is_slice))
         return UK_OK;
     return uk_open_value(r->p->g, v, at);

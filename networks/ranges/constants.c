@@ -93,6 +93,7 @@ static struct uk_graph_value *block_of(struct uk_graph *g, const struct uk_graph
     block->rank = v->rank;
     memcpy(block->extent, v->extent, sizeof block->extent);
     block->at = v->at;
+    block->follows = true;
     block->data = v->data;
     block->is_block = true;
     return block;
@@ -130,6 +131,7 @@ static struct uk_graph_node *insert(struct uk_graph *g, const struct uk_graph_va
     y->rank = v->rank;
     memcpy(y->extent, v->extent, sizeof y->extent);
     y->at = v->at;
+    y->follows = true;
     y->producer = n;
     return n;
 }

@@ -323,6 +323,7 @@ enum uk_status uk_open_evaluate(struct uk_graph *g, struct uk_graph *copy, struc
     for (struct uk_graph_value *v = g->values; v && !s; v = v->next)
         if (v->is_block)
             v->data_at = NULL; /* programs read the elements of point 0 */
+    g->points.values = g->value_count;
     free(e.value);
     free(e.node);
     uk_graph_set_point(g, 0);
