@@ -71,6 +71,16 @@ def shapes():
                  [tensor("flat", [2], [-1, 6], INT64), weights(3, "w", [6, 5])])
 
 
+def slices():
+    """Values that are parts of another one, at places that depend on a size: a concatenation, and a part that
+    begins at a size."""
+    nodes = [node("Relu", ["old"], ["a"]), node("Tanh", ["new"], ["b"]), node("Concat", ["a", "b"], ["c"], axis=0), node("MatMul", ["c", "w"], ["d"]),
+             node("Shape", ["old"], ["s0"]), node("Slice", ["s0", "zero", "one", "zero"], ["from"]), node("Slice", ["d", "from", "end", "zero"], ["e"]),
+             node("MatMul", ["e", "v"], ["y"])]
+    return model(nodes, [value("old", ["past", 6]), value("new", ["seq", 6])], [value("y", ["seq", 4])],
+                 [weights(1, "w", [6, 5]), weights(2, "v", [5, 4]), tensor("zero", [1], [0], INT64), tensor("one", [1], [1], INT64), tensor("end", [1], [1 << 31], INT64)])
+
+
 def upsampled():
     """Lists of places that end at the last element: linear interpolation, repeated edges; a mean over an open area."""
     nodes = [node("Conv", ["x", "w"], ["c"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), node("Resize", ["c", "", "scales"], ["r"], mode="linear", coordinate_transformation_mode="half_pixel"),
@@ -84,6 +94,7 @@ NETWORKS = {
     "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),
     "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
     "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
+    "slices": (slices(), ["past=0..7", "seq=1..9"]),
     "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
     "convolutions": (small_networks.convolutions("batch", "height", "width"), ["batch=1..3", "height=8..40:4", "width=8..24:4"]),
     "unions": (small_networks.unions("batch", "height", "width"), ["batch=1..3", "height=1..9", "width=2..17"]),
