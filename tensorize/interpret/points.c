@@ -197,10 +197,20 @@ static void store(struct uk_visit *v, int64_t at) {
     v->target->by[at] = w.deviation;
 }
 
+/* True if an element that the statement may write is marked. Other statements are skipped: what they read,
+ * the elements that are subscripts included, need not have been computed. */
+static bool is_needed(const struct demand *d, const struct uk_statement *s) {
+    const struct uk_storage *t = uk_find_storage(d->f, s->left.tensor);
+
+    return t && memchr(marks_of(d, t), 1, (size_t)t->elements);
+}
+
 static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
     enum uk_status status = UK_OK;
 
     for (struct uk_statement *s = p->statements; s && !status; s = s->next) {
+        if (!is_needed(d, s))
+            continue;
         struct uk_visit v = {.user = d, .begin = begin, .term = add_term, .end = store};
         status = uk_check_elements(d->f, s);
         if (!status)

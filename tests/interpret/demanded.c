@@ -259,6 +259,26 @@ static void subscripts_are_elements(void **state) {
     uk_program_destroy(p);
 }
 
+/* Subscripts of statements that the request does not need are not computed, and are not checked. */
+static void subscripts_of_others_are_ignored(void **state) {
+    struct uk_program *p =
+        parse_text("tensor x f32 [3]\ntensor k i64 [3]\ntensor j i64 [3]\ntensor y f32 [3]\n"
+                   "tensor z f32 [3]\nj[i] = k[i] + 1\ny[i] = x[j[i]]\ny[j[i]] += x[i]\n"
+                   "z[i] = 2 * x[i]\n");
+    float x[3] = {1, 2, 3}, y[3] = {0}, z[3] = {0}, value;
+    int64_t k[3] = {-1, 0, 1}, j[3] = {99, 99, 99};
+    double error;
+
+    (void)state;
+    for (int t = 3; t <= 4; t++) {
+        assert_int_equal(uk_program_interpret_elements(p, NULL, NULL, NULL, (void *[]){x, k, j, y, z}, t, 1,
+                                                       (int64_t[]){1}, &value, &error),
+                         UK_OK);
+        assert_true(value == 4);
+    }
+    uk_program_destroy(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_of_random_programs),
@@ -270,6 +290,7 @@ int main(void) {
         cmocka_unit_test(ties_have_a_step),
         cmocka_unit_test(subscripts_are_checked_where_needed),
         cmocka_unit_test(subscripts_are_elements),
+        cmocka_unit_test(subscripts_of_others_are_ignored),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);
