@@ -140,6 +140,8 @@ enum uk_status uk_infer_cast_like(struct uk_graph *g, struct uk_graph_node *n) {
 
     if (!s)
         s = uk_need_input(g, n, 1);
+    if (!s && like->is_nibble)
+        s = uk_graph_fail(g, UK_REFUSED, n, "casts to four bits are not supported");
     if (!s)
         s = uk_set_output(g, n, 0, like->type, n->input[0]->rank, n->input[0]->extent);
     if (s)

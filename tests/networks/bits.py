@@ -108,6 +108,8 @@ CASES = {
     "blocks_shape": Case(model([node("QuantizeLinear", ["x", "s"], ["y"], block_size=2)], [value("x", [3, 6])], [value("y", [3, 6], UINT8)], [tensor("s", [3, 2], [1.0] * 6)], opset=21),
                          refused="scales of shape 3x2 do not fit blocks of 2 in an input of shape 3x6"),
     "nibbles": nibbles(),
+    "nibbles_cast": Case(model([node("CastLike", ["x", "w"], ["y"])], [value("x", [2])], [value("y", [2], INT4)], [tensor("w", [1], [1], INT4)], opset=21),
+                         refused="casts to four bits are not supported"),
     "nibbles_short": Case(model([node("DequantizeLinear", ["w", "s"], ["y"])], [], [value("y", [4])],
                                 [tensor("w", [3], [1, 2, 3], INT4).replace(b"\x08\x03", b"\x08\x07", 1), tensor("s", [], [1.0])], opset=21), refused="'w' of 7 elements of i8 has 2 bytes"),
 }

@@ -307,5 +307,79 @@ for axis, shape in ((0, (3, 5)), (1, (6, 3)), (-1, (6, 3))):
     add(f"DequantizeLinear_blocks_constant_{axis}", "DequantizeLinear", [byte(I8, 6, 5), scales], constants=(1,), **more)
     add(f"QuantizeLinear_blocks_{axis}", "QuantizeLinear", [f32(6, 5, least=-9, most=9), scales, points], **more)
 
+# ---- decoders in the manner of Llama: two blocks with a cache, by ONNX's operators and by ONNX Runtime's ----
+
+
+class Decoder:
+    """Collects nodes, arrays by name, and outputs. is_microsoft: the operators are of com.microsoft."""
+
+    HEADS, GROUPS, SIZE, HIDDEN, INNER, WORDS = 4, 2, 16, 64, 96, 50
+
+    def __init__(self, is_microsoft, rows, past):
+        self.is_microsoft, self.rows, self.past = is_microsoft, rows, past
+        self.nodes, self.given, self.constants, self.outputs = [], {}, set(), []
+
+    def add(self, op, inputs, outputs, domain="", **attributes):
+        self.nodes.append(helper.make_node(op, inputs, outputs, domain=domain, name=f"{op}_{len(self.nodes)}", **attributes))
+        return outputs[0]
+
+    def constant(self, name, value):
+        self.given[name] = value
+        self.constants.add(name)
+        return name
+
+    def weights(self, name, *shape):
+        return self.constant(name, f32(*shape, least=-0.2, most=0.2) + numpy.float32(len(shape) == 1))
+
+    def normalized(self, name, h, skip):
+        """Returns the normalized sum of h and skip, and the sum."""
+        scale = self.weights(name + "_scale", self.HIDDEN)
+        if self.is_microsoft and skip:
+            self.add("SkipSimplifiedLayerNormalization", [h, skip, scale], [name, "", "", name + "_sum"], MICROSOFT, epsilon=1e-6)
+            return name, name + "_sum"
+        h = self.add("Add", [h, skip], [name + "_sum"]) if skip else h
+        return self.add("SimplifiedLayerNormalization" if self.is_microsoft else "RMSNormalization", [h, scale], [name], axis=-1, epsilon=1e-6), h
+
+    def attention(self, p, x):
+        width = {"q": self.HEADS, "k": self.GROUPS, "v": self.GROUPS}
+        q, k, v = (self.add("MatMul", [x, self.weights(f"{p}w{n}", self.HIDDEN, width[n] * self.SIZE)], [p + n]) for n in "qkv")
+        pasts = [f"{p}past_{n}" for n in "kv"]
+        for name in pasts:
+            self.given[name] = f32(1, self.GROUPS, self.past, self.SIZE)
+        results = [p + "a", p + "new_k", p + "new_v"]
+        self.outputs += results[1:]
+        if self.is_microsoft:
+            self.add("GroupQueryAttention", [q, k, v, *pasts, "lengths", "total", "cos", "sin"], results, MICROSOFT, num_heads=self.HEADS, kv_num_heads=self.GROUPS, do_rotary=1)
+        else:
+            q, k = (self.add("RotaryEmbedding", [t, "cos", "sin", "positions"], [t + "r"], num_heads=width[t[-1]]) for t in (q, k))
+            self.add("Attention", [q, k, v, "", *pasts], results, q_num_heads=self.HEADS, kv_num_heads=self.GROUPS, is_causal=1)
+        return self.add("MatMul", [p + "a", self.weights(p + "wo", self.HEADS * self.SIZE, self.HIDDEN)], [p + "o"])
+
+    def case(self):
+        for name, table in zip(("cos", "sin"), tables(32, self.SIZE // 2)):
+            self.constant(name, table)
+        if self.is_microsoft:
+            self.constant("lengths", numpy.array([self.past + self.rows - 1], numpy.int32))
+            self.constant("total", numpy.array(self.past + self.rows, numpy.int32))
+        else:
+            self.constant("positions", numpy.arange(self.past, self.past + self.rows)[None])
+        self.given["words"] = whole(numpy.int64, 0, self.WORDS - 1, 1, self.rows)
+        h, skip = self.add("Gather", [self.weights("embedding", self.WORDS, self.HIDDEN), "words"], ["h"]), None
+        for p in ("a_", "b_"):
+            x, h = self.normalized(p + "before", h, skip)
+            x, h = self.normalized(p + "after", h, self.attention(p, x))
+            gate, up = (self.add("MatMul", [x, self.weights(p + "w" + n, self.HIDDEN, self.INNER)], [p + n]) for n in ("gate", "up"))
+            self.add("Sigmoid", [gate], [p + "s"])
+            self.add("Mul", [gate, p + "s"], [p + "t"])
+            self.add("Mul", [p + "t", up], [p + "m"])
+            skip = self.add("MatMul", [p + "m", self.weights(p + "wd", self.INNER, self.HIDDEN)], [p + "d"])
+        self.add("MatMul", [self.normalized("last", h, skip)[0], self.weights("head", self.HIDDEN, self.WORDS)], ["scores"])
+        return self.nodes, self.given, self.constants, ["scores", *self.outputs], 23, 2e-5, None, 0
+
+
+for rows, past in ((6, 3), (1, 7)):
+    for is_microsoft in (False, True):
+        CASES[f"decoder_{rows}_{past}_{'microsoft' if is_microsoft else 'onnx'}"] = Decoder(is_microsoft, rows, past).case()
+
 if __name__ == "__main__":
     main()
