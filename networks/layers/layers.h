@@ -235,6 +235,10 @@ UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
 UK_INFER(lrn);
 UK_WRITE(lrn);
+UK_INFER(grid_sample); /* sample.c */
+UK_WRITE(grid_sample);
+UK_INFER(affine_grid);
+UK_WRITE(affine_grid);
 UK_INFER(trilu); /* mask.c */
 UK_WRITE(trilu);
 UK_INFER(eye);

@@ -64,6 +64,7 @@ static const struct {
     {"output_padding", UK_A_INTS},
     {"output_shape", UK_A_INTS},
     {"paddings", UK_A_INTS},
+    {"padding_mode", UK_A_STRING},
     {"pads", UK_A_INTS},
     {"perm", UK_A_INTS},
     {"qkv_hidden_sizes", UK_A_INTS},

@@ -199,6 +199,12 @@ def arranged():
     return model(nodes, [value("x", [4, 4])], [value("y", [4, 4])], tensors, opset=26)
 
 
+def samples():
+    """Images that are read at computed places."""
+    nodes = [node("AffineGrid", ["theta", "size"], ["g"]), node("GridSample", ["x", "g"], ["y"], mode="linear")]
+    return model(nodes, [value("x", [1, 2, 4, 5])], [value("y", [1, 2, 3, 4])], [values(40, "theta", [1, 2, 3]), tensor("size", [4], [1, 2, 3, 4], INT64)], opset=20)
+
+
 def branches():
     """Operators that are others by the time that layers are made."""
     choice = {f"{key}_branch": Graph(graph([node(op, ["x"], ["t"])], outputs=[value("t", [2, 3])])) for key, op in (("then", "Neg"), ("else", "Abs"))}
@@ -279,11 +285,11 @@ ALL = {f.__name__: f for f in [
     bytewise,
     fused,
     attention,
+    samples,
     scatters,
     indices,
     integers,
     few_bits,
-    integers_computed,
 ]}
 
 

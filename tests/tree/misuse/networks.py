@@ -31,6 +31,10 @@ class NetworkOptions(ctypes.Structure):
                 ("name", ctypes.c_char_p)]
 
 
+class NetworkSize(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("lower", ctypes.c_int64), ("upper", ctypes.c_int64), ("step", ctypes.c_int64)]
+
+
 class World:
     """Networks of two layers, in the state that a function needs, and a block of memory."""
     made = {}  # by state; the processes of all cases inherit copies
@@ -53,6 +57,15 @@ class World:
         shape = fields.pop("shape", (2, 4))
         return self.keep(Tensor(**{"name": b"x", "type": UK_F32, "rank": 2, "shape": (ctypes.c_int64 * 8)(*shape), "elements": 8, "bytes": 32, **fields}))
 
+    def size(self, **fields):
+        return self.keep(NetworkSize(**{"name": b"N", "lower": 1, "upper": 4, "step": 1, **fields}))
+
+    def sizes(self, *values):
+        return self.keep((ctypes.c_int64 * 1)(*(values or (2,))))
+
+    def shapes(self):
+        return self.keep((ctypes.c_void_p * 1)(self.keep((ctypes.c_int64 * 2)(2, 4))))
+
     def memory(self):
         at = self.keep((ctypes.c_char * (4096 + 64))())
         return at + -at % 64
@@ -67,8 +80,10 @@ class World:
     def new(self, *steps):
         """A network that no other case uses."""
         n = self.api.uk_network_create()
+        if "open" in steps:
+            self.expect(n, self.api.uk_network_range(n, self.size()))
         if steps:
-            self.expect(n, self.api.uk_network_read(n, b"good", MODEL, len(MODEL), None, self.options()))
+            self.expect(n, self.api.uk_network_read(n, b"good", MODEL, len(MODEL), None, None if "open" in steps else self.options()))
         if "compiled" in steps:
             self.expect(n, self.api.uk_network_compile(n, None))
         if "for a GPU" in steps:
@@ -131,6 +146,10 @@ class World:
                     ("a name of no function", self.options(name=b"a-b"), "'a-b' is not a C identifier"), ("a reserved name", self.options(name=b"__x"), "__x_run"),
                     ("an unknown input", shape(name=b"y"), "no input 'y'"), ("a size twice", self.options(size_names=twice, size_values=two, size_count=2), "two sizes"),
                     ("an extent below 0", shape(shape=(2, INT64_MIN)), f"dimension 1 = {INT64_MIN}")]
+        if kind == "const struct uk_network_size *":
+            return [None, *((f"{field} {number}", self.size(**{field: number}), "'N'") for field, number in
+                            (("lower", -1), ("lower", 5), ("upper", 0), ("upper", INT64_MIN), ("step", 0), ("step", -1), ("step", 3))),
+                    ("no name", self.size(name=None), "no name")]
         if kind == "const struct uk_options *":
             return [("unknown target", self.keep(Options(target=b"none")), "none"), ("-1 threads", self.keep(Options(threads=-1)), "-1")]
         if kind == "const struct uk_network_tensor *":
@@ -162,12 +181,18 @@ def buffers(w):
     return w.keep((ctypes.c_void_p * 1)(w.memory()))
 
 
-COMPILED = ("uk_network_run", "uk_network_run_layer", "uk_network_memory", "uk_network_device_create")
+COMPILED = ("uk_network_run", "uk_network_run_sizes", "uk_network_run_layer", "uk_network_memory", "uk_network_device_create")
 GOOD = {
     "uk_network_create": lambda w: (),
     "uk_network_destroy": lambda w: (w.new(),),
     "uk_network_message": lambda w: (w.network("read"),),
     "uk_network_progress": lambda w: (w.network("read"), w.out(ctypes.c_int)),
+    "uk_network_range": lambda w: (w.new(), w.size()),
+    "uk_network_size": lambda w: (w.network("read", "open"), 0),
+    "uk_network_choose": lambda w: (w.new("read", "open"), w.sizes()),
+    "uk_network_value_at": lambda w: (w.network("read", "open"), 0, 0, w.sizes(), w.tensor()),
+    "uk_network_solve_sizes": lambda w: (w.network("read", "open"), w.shapes(), w.sizes()),
+    "uk_network_run_sizes": lambda w: (w.network("read", "open", "compiled"), w.memory(), w.sizes()),
     "uk_network_read": lambda w: (w.new(), b"good", MODEL, len(MODEL), None, w.options()),
     "uk_network_read_file": lambda w: (w.new(), w.file(MODEL), w.options()),
     "uk_network_read_tensor": lambda w: (w.new(), w.file(npy([2], [1, 2])), w.tensor(), w.out()),

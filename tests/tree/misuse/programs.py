@@ -303,7 +303,7 @@ GOOD = {
     "uk_index_value": Good(lambda w: (w.p, w.iterator())),
     "uk_index_element": Good(lambda w: (w.p, w.indices(), w.array(w.iterator()))),
     "uk_index_wrap": Good(lambda w: (w.p, w.api.uk_index_element(w.p, w.indices(), w.array(w.iterator())))),
-    **{f"uk_{op}": Good(binary) for op in ("add", "subtract", "multiply", "divide", "shift_left", "shift_right")},
+    **{f"uk_{op}": Good(binary) for op in ("add", "subtract", "multiply", "divide", "shift_left", "shift_right", "bit_and", "bit_or", "bit_xor")},
     "uk_negate": Good(lambda w: (w.p, w.element())),
     "uk_call": Good(lambda w: (w.p, b"max", 2, w.array(*binary(w)[1:]))),
     "uk_cast": Good(lambda w: (w.p, 0, w.element())),
@@ -430,7 +430,7 @@ def is_refused(w, name, i, value, status):
 
 
 # Results of functions that cannot fail, for a NULL program, module or context, or an argument that is out of range.
-NOTHING = {"int": 0, "int64_t": -1, "const char *": None, "void *": None, "_Bool": False, "enum uk_type": 9, "struct uk_context *": None}
+NOTHING = {"int": 0, "int64_t": -1, "const char *": None, "void *": None, "_Bool": False, "enum uk_type": 12, "struct uk_context *": None}
 RETURNED = {"uk_type_name": b"no type", "uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1, "uk_module_pack": 1}
 
 
