@@ -4,6 +4,7 @@
  *
  *     d = x - mean(x), d / sqrt(mean(d^2) + epsilon)      LayerNormalization without scale
  *     x / sqrt(mean(x^2) + epsilon)                       RMSNormalization without scale
+ *     x as [N, groups, rest], InstanceNormalization, back  GroupNormalization
  *
  * A scale and a bias that follow are element by element, so they join that layer.
  */
@@ -115,33 +116,75 @@ static bool match(const struct uk_graph_node *n, struct chain *c) {
     return a == root;
 }
 
-static enum uk_status replace(struct uk_graph *g, struct uk_graph_node *n, const struct chain *c) {
-    struct uk_graph_value **input = uk_alloc(&g->arena, sizeof *input);
+/* Makes the node another operator with an integer as attribute, and epsilon. */
+static enum uk_status replace(struct uk_graph *g, struct uk_graph_node *n, const char *type, int version,
+                              const char *name, int64_t number, double epsilon, int inputs,
+                              struct uk_graph_value *const *from) {
+    struct uk_graph_value **input = uk_alloc(&g->arena, (size_t)inputs * sizeof *input);
     struct uk_attribute *attribute = uk_alloc(&g->arena, 2 * sizeof *attribute);
 
     if (!input || !attribute)
         return uk_graph_no_memory(g);
-    attribute[0] = (struct uk_attribute){.name = "axis", .kind = UK_A_INT, .i = c->axis};
-    attribute[1] = (struct uk_attribute){.name = "epsilon", .kind = UK_A_FLOAT, .f = c->epsilon};
-    input[0] = c->x;
-    c->x->uses++;
+    attribute[0] = (struct uk_attribute){.name = name, .kind = UK_A_INT, .i = number};
+    attribute[1] = (struct uk_attribute){.name = "epsilon", .kind = UK_A_FLOAT, .f = epsilon};
+    for (int i = 0; i < inputs; i++) {
+        input[i] = from[i];
+        input[i]->uses++;
+    }
     uk_node_release(n);
     n->input = input;
-    n->inputs = 1;
-    n->type = c->has_mean ? "LayerNormalization" : "RMSNormalization";
-    n->version = UK_NODE_VERSION;
+    n->inputs = inputs;
+    n->type = type;
+    n->version = version;
     n->attribute = attribute;
     n->attributes = 2;
     n->op = NULL;
     return UK_OK;
 }
 
-enum uk_status uk_rewrite_statistics(struct uk_graph *g) {
-    enum uk_status s = UK_OK;
+/* Returns the instance normalization of groups of x's channels whose result the node, a Reshape, gives x's
+ * shape; else NULL. Channels of a group are next to each other in both shapes. */
+static const struct uk_graph_node *groups_of(const struct uk_graph_node *n, struct uk_graph_value **x) {
+    const struct uk_graph_node *in = strcmp(n->type, "Reshape") || *n->domain
+                                         ? NULL
+                                         : made_by(n->input[0], "InstanceNormalization"),
+                               *to = in ? made_by(in->input[0], "Reshape") : NULL;
+    const struct uk_graph_value *y = n->output[0];
+
+    if (!to)
+        return NULL;
+    *x = to->input[0];
+    const struct uk_graph_value *grouped = in->input[0];
+    return (*x)->rank == y->rank && y->rank > 2 && grouped->rank == 3 &&
+                   !memcmp((*x)->extent, y->extent, (size_t)y->rank * sizeof *y->extent) &&
+                   grouped->extent[0] == y->extent[0] && grouped->extent[1] > 0 &&
+                   y->extent[1] % grouped->extent[1] == 0
+               ? in
+               : NULL;
+}
+
+/* Replaces the last node of a chain. Scale and bias of an instance normalization are per group, as those of
+ * GroupNormalization 18. */
+static enum uk_status replace_chain(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *x;
     struct chain c;
 
+    if (match(n, &c))
+        return replace(g, n, c.has_mean ? "LayerNormalization" : "RMSNormalization", UK_NODE_VERSION, "axis",
+                       c.axis, c.epsilon, 1, &c.x);
+    const struct uk_graph_node *in = groups_of(n, &x);
+    if (!in)
+        return UK_OK;
+    struct uk_graph_value *const from[] = {x, in->input[1], in->input[2]};
+    return replace(g, n, "GroupNormalization", 18, "num_groups", in->input[0]->extent[1],
+                   uk_attribute_float(in, "epsilon", 1e-5), 3, from);
+}
+
+enum uk_status uk_rewrite_statistics(struct uk_graph *g) {
+    enum uk_status s = UK_OK;
+
     for (struct uk_graph_node *n = g->nodes; n && !s; n = n->next)
-        if (!n->is_folded && n->outputs == 1 && n->output[0] && match(n, &c))
-            s = replace(g, n, &c);
+        if (!n->is_folded && n->outputs == 1 && n->output[0])
+            s = replace_chain(g, n);
     return s ? s : uk_rewrite_remove_dead(g);
 }

@@ -124,6 +124,20 @@ def wrong_chain(swap, wanted):
     return case([*nodes, node("Identity", ["n"], ["y"])], {"y": wanted}, CONSTANTS)
 
 
+def instance_chain(groups, back=(2, 6, 3, 5)):
+    """What exporters write for a group normalization: an instance normalization of groups as channels. The second
+    layer is due to the output, whose channels are not innermost."""
+    x, scale, bias = drawn(draw, [2, 6, 3, 5], 0, 2), drawn(draw, [groups], 0.5, 1.5), drawn(draw, [groups])
+    weight, shift = drawn(draw, [6, 1, 1]), drawn(draw, [6, 1, 1])
+    y = grouped(x, groups, 0.01, scale, bias, False)
+    tensors = [tensor("in", [3], [0, groups, -1], INT64), tensor("out", [4], list(back), INT64)] + [constant(n, v) for n, v in (("s", scale), ("b", bias), ("w", weight), ("h", shift))]
+    nodes = [node("Reshape", ["x", "in"], ["g"]), node("InstanceNormalization", ["g", "s", "b"], ["i"], epsilon=0.01), node("Reshape", ["i", "out"], ["r"]),
+             node("Mul", ["r", "w"], ["m"]), node("Add", ["m", "h"], ["y"])]
+    if back != (2, 6, 3, 5):  # another shape than x has
+        return case(nodes[:3] + [node("Neg", ["r"], ["y"])], {"y": made(back, lambda *i, v=iter(y.values): -next(v))}, tensors, {"x": x})
+    return case(nodes, {"y": made(x.shape, lambda n, c, *i: y[(n, c, *i)] * weight[c, 0, 0] + shift[c, 0, 0])}, tensors, {"x": x}, layers=2)
+
+
 MEANS, VARIANCES = statistics(X, 3)
 CUBED = made(SHAPE, lambda *i: (X[i] - MEANS[i[:3]]) / math.sqrt(math.fsum((abs(X[(*i[:3], k)] - MEANS[i[:3]])) for k in range(5)) / 5 + 0.02))
 OF_X = made(SHAPE, lambda *i: X[i] / math.sqrt(VARIANCES[i[:3]] + 0.02))
@@ -147,6 +161,8 @@ CASES = {
     "group_divides": Case(model([node("GroupNormalization", ["x", "scale", "scale"], ["y"], num_groups=4)], [value("x", (1, 6, 2))], [value("y", (1, 6, 2))],
                                 [tensor("scale", [6], [1.0] * 6)], opset=21), refused="num_groups=4 does not divide channels of shape 1x6x2"),
     **{f"chain_{s}_{q}": chain(s, q) for s in (*SQUARE, "rms", "rms_product") for q in QUOTIENT},
+    "chain_groups": instance_chain(3), "chain_one_group": instance_chain(1), "chain_channels": instance_chain(6), "chain_other_shape": instance_chain(2, (2, 5, 3, 6)),
+    "layer_old": layer("LayerNormalization", -1, True, ROW, ROW, opset=11),
     # No normalizations: the mean of absolute values, of other elements; a quotient of x itself.
     "chain_absolute": wrong_chain((2, node("Abs", ["d"], ["q"])), CUBED), "chain_uncentered": wrong_chain((6, node("Div", ["x", "s"], ["n"])), OF_X),
 }
