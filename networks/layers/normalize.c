@@ -153,6 +153,8 @@ enum uk_status uk_infer_group_normalization(struct uk_graph *g, struct uk_graph_
     return uk_set_output(g, n, 0, x->type, x->rank, x->extent);
 }
 
+/* Sums, means and factors are per channel: those of neighbouring channels are vectors if channels are
+ * innermost. */
 enum uk_status uk_write_group_normalization(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *x = n->input[0];
     const int64_t groups = uk_attribute_int(n, "num_groups", 0), each = x->extent[1] / groups;
@@ -164,24 +166,24 @@ enum uk_status uk_write_group_normalization(struct uk_writer *w, const struct uk
     (void)output;
     iterators(rest, sizeof rest, 2, x->rank);
     if (*rest)
-        snprintf(over, sizeof over, ", %s", rest);
+        snprintf(over, sizeof over, "sum(%s) ", rest);
     for (int d = 2; d < x->rank; d++)
         count *= (double)x->extent[d];
     snprintf(group, sizeof group, "i1 / %" PRId64, each);
     snprintf(parameter, sizeof parameter, "%s", n->version < 21 ? group : "i1");
+    static const char *const per_channel[] = {"p", "q", "m", "f"};
+    for (int i = 0; i < 4; i++)
+        uk_write_temp(w, n, per_channel[i], x->type, 2, x->extent, NULL);
     uk_write_temp(w, n, "s", x->type, 2, kept, NULL);
     uk_write_temp(w, n, "d", x->type, 2, kept, NULL);
-    uk_write(w, n, "@s[i0, g] = sum(c%1$s where c < %2$" PRId64 ") $0[i0, g * %2$" PRId64 " + c%1$s]", over,
-             each);
-    uk_write(w, n,
-             "@d[i0, g] = sum(c%1$s where c < %2$" PRId64 ") ($0[i0, g * %2$" PRId64
-             " + c%1$s] - @s[i0, g] / %3$.17g) * ($0[i0, g * %2$" PRId64 " + c%1$s] - @s[i0, g] / %3$.17g)",
-             over, each, count);
-    uk_write_result(w, n,
-                    "($0[%1$s] - @s[i0, %2$s] / %3$.17g) / sqrt(@d[i0, %2$s] / %3$.17g + %4$s) * $1[%5$s] + "
-                    "$2[%5$s]",
-                    all, group, count, uk_number_text(uk_attribute_float(n, "epsilon", 1e-5), true),
-                    parameter);
+    uk_write(w, n, "@p[i0, i1] = %s$0[%s]", over, all);
+    uk_write(w, n, "@s[i0, g] = sum(c where c < %1$" PRId64 ") @p[i0, g * %1$" PRId64 " + c]", each);
+    uk_write(w, n, "@m[i0, i1] = @s[i0, %s] / %.17g", group, count);
+    uk_write(w, n, "@q[i0, i1] = %1$s($0[%2$s] - @m[i0, i1]) * ($0[%2$s] - @m[i0, i1])", over, all);
+    uk_write(w, n, "@d[i0, g] = sum(c where c < %1$" PRId64 ") @q[i0, g * %1$" PRId64 " + c]", each);
+    uk_write(w, n, "@f[i0, i1] = $1[%s] / sqrt(@d[i0, %s] / %.17g + %s)", parameter, group, count,
+             uk_number_text(uk_attribute_float(n, "epsilon", 1e-5), true));
+    uk_write_result(w, n, "($0[%s] - @m[i0, i1]) * @f[i0, i1] + $2[%s]", all, parameter);
     return UK_OK;
 }
 
