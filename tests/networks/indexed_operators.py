@@ -346,7 +346,7 @@ def check_refusals():
     refused("depth_of_input", ["depth 'd' is not a constant", "--constant d=FILE"], ("OneHot", ["x", "d", "v"], [3, 4, 5]), [x, value("d", [], INT64), value("v", [2])])
     refused("three_values", ["its values have shape 3, not 2"], ("OneHot", ["x", "d", "v"], [3, 4, 5]), [x, value("v", [3])], constants=[tensor("d", [], [5], INT64)])
     refused("too_many", ["k is 5, and dimension 1 of its input has extent 4"], ("TopK", ["x", "k"], [3, 5]), [x], constants=[tensor("k", [1], [5], INT64)])
-    refused("too_old", ["not supported in operator set 23"], ("TensorScatter", ["x", "u"], [3, 4]), [x, value("u", [3, 2])], opset=23, axis=1)
+    refused("too_old", ["TensorScatter of operator set 23"], ("TensorScatter", ["x", "u"], [3, 4]), [x, value("u", [3, 2])], opset=23, axis=1)
 
 
 with tempfile.TemporaryDirectory() as work:
