@@ -117,6 +117,10 @@ struct evaluation {
     struct uk_graph_value **value; /* of g by number */
     struct uk_graph_node **node;   /* of g by number */
     int point;
+    /* Large constants that are computed at run time are not computed at further points: their elements do not
+     * matter there, unless a smaller constant is made of them. Then all are computed. */
+    bool *skipped; /* by value: at this point */
+    bool skips, needs_skipped, computes_all;
 };
 
 static bool has_same_shape(const struct uk_graph_value *a, const struct uk_graph_value *b) {
@@ -143,15 +147,51 @@ static bool is_unchanged(const struct evaluation *e, const struct uk_graph_node 
     return same;
 }
 
-/* Implements uk_fold: takes unchanged constants from point 0. */
-static enum uk_status fold(struct uk_graph *g, struct uk_graph_node *n, void *user) {
-    const struct evaluation *e = user;
+/* Constants of more bytes that are no blocks are computed at run time, so that their elements at points do
+ * not matter. */
+enum { MOST_KEPT_BYTES = 1 << 16 };
 
-    if (!is_unchanged(e, n))
+/* True if elements of all results were seen at earlier points to be no blocks, and are too many to be kept.
+ */
+static bool is_skipped(const struct evaluation *e, const struct uk_graph_node *n) {
+    bool skipped = !e->computes_all && n->outputs;
+
+    for (int i = 0; i < n->outputs && skipped; i++) {
+        const struct uk_graph_value *v = n->output[i];
+        const struct uk_graph_value *like = v && v->number < e->g->value_count ? e->value[v->number] : NULL;
+        skipped = like && like->data && like->data_at && !like->is_block && v->has_shape &&
+                  uk_value_elements(v) * (int64_t)uk_type_bytes(v->type) > MOST_KEPT_BYTES &&
+                  uk_value_elements(v) <= uk_value_elements(like);
+    }
+    return skipped;
+}
+
+/* True if the value has the elements, or a view of them, of a constant that was not computed. */
+static bool has_skipped_elements(const struct evaluation *e, const struct uk_graph_value *v) {
+    while (v && v->producer && v->producer->op && v->producer->op->is_view)
+        v = v->producer->input[0];
+    return v && v->number < e->g->value_count && e->skipped[v->number];
+}
+
+/* Implements uk_fold: takes unchanged constants, and those that are skipped, from point 0; and leaves to run
+ * time what is left to it there. */
+static enum uk_status fold(struct uk_graph *g, struct uk_graph_node *n, void *user) {
+    struct evaluation *e = user;
+    if (e->node[n->number] && !e->node[n->number]->is_folded)
+        return UK_OK;
+    const bool unchanged = is_unchanged(e, n), skipped = !unchanged && is_skipped(e, n);
+
+    if (!unchanged && !skipped) {
+        for (int i = 0; i < n->inputs; i++)
+            e->needs_skipped |= has_skipped_elements(e, n->input[i]);
         return uk_fold_by_interpreter(g, n, e->context);
+    }
+    e->skips |= skipped;
     for (int i = 0; i < n->outputs; i++)
-        if (n->output[i])
-            n->output[i]->data = e->node[n->number]->output[i]->data;
+        if (n->output[i]) {
+            n->output[i]->data = e->value[n->output[i]->number]->data;
+            e->skipped[n->output[i]->number] = skipped;
+        }
     return UK_OK;
 }
 
@@ -172,9 +212,7 @@ static enum uk_status infer(struct evaluation *e, struct uk_graph *at) {
     for (int i = 0; i < at->inputs && !s; i++)
         if (uk_value_elements(at->input[i]) < 0)
             s = uk_graph_fail(at, UK_REFUSED, NULL, "input '%s' is too large", at->input[i]->name);
-    if (!s)
-        s = uk_infer(at, fold, e);
-    return s ? uk_graph_fail(e->g, s, NULL, "at %s: %s", uk_point_text(e->g, e->point), reason(at)) : UK_OK;
+    return s ? s : uk_infer(at, fold, e);
 }
 
 /* ---- comparison with point 0 ---- */
@@ -232,10 +270,6 @@ static bool is_first_block(const struct uk_graph_value *a, const struct uk_graph
     }
     return true;
 }
-
-/* Constants of more bytes that are no blocks are computed at run time, so that their elements at points do
- * not matter. */
-enum { MOST_KEPT_BYTES = 1 << 16 };
 
 /* Notes the elements of a constant at the point. v: at point 0; at: here. */
 static bool note_elements(struct evaluation *e, struct uk_graph_value *v, const struct uk_graph_value *at) {
@@ -296,9 +330,18 @@ static enum uk_status evaluate(struct evaluation *e, struct uk_graph *before) {
 
     for (int i = 0; i < e->g->open_count; i++)
         before->size[e->g->open[i] - e->g->size].value = e->g->points.size[e->point][i] * e->g->open[i]->step;
+    memset(e->skipped, 0, (size_t)e->g->value_count * sizeof *e->skipped);
+    e->skips = e->needs_skipped = false;
     s = uk_open_copy(before, &at);
     if (!s)
         s = infer(e, &at);
+    if (e->skips && (s || e->needs_skipped)) {
+        uk_graph_end(&at);
+        e->computes_all = true;
+        return evaluate(e, before);
+    }
+    if (s)
+        uk_graph_fail(e->g, s, NULL, "at %s: %s", uk_point_text(e->g, e->point), reason(&at));
     if (!s)
         s = compare_nodes(e, &at);
     if (!s)
@@ -311,8 +354,9 @@ enum uk_status uk_open_evaluate(struct uk_graph *g, struct uk_graph *copy, struc
     struct evaluation e = {.g = g,
                            .context = c,
                            .value = calloc((size_t)g->value_count + 1, sizeof *e.value),
-                           .node = calloc((size_t)g->node_count + 1, sizeof *e.node)};
-    enum uk_status s = e.value && e.node ? UK_OK : uk_graph_no_memory(g);
+                           .node = calloc((size_t)g->node_count + 1, sizeof *e.node),
+                           .skipped = calloc((size_t)g->value_count + 1, sizeof *e.skipped)};
+    enum uk_status s = e.value && e.node && e.skipped ? UK_OK : uk_graph_no_memory(g);
 
     for (struct uk_graph_value *v = g->values; v && !s; v = v->next)
         e.value[v->number] = v;
@@ -326,6 +370,7 @@ enum uk_status uk_open_evaluate(struct uk_graph *g, struct uk_graph *copy, struc
     g->points.values = g->value_count;
     free(e.value);
     free(e.node);
+    free(e.skipped);
     uk_graph_set_point(g, 0);
     return s;
 }

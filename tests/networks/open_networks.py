@@ -38,12 +38,12 @@ def transformer(width=16, heads=2):
                  tensors + [tensor("mid", [2], [1, 2], INT64)])
 
 
-def decoder(width=16, heads=2):
+def decoder(width=16, heads=2, rows=40):
     """A decoder with a cache: a causal mask from ranges and one of an input, whose dimension is named by a sum;
     rotary positions from a table; keys and values appended to those of earlier calls."""
     each = width // heads
     tensors = [weights(1, "wq", [width, width]), weights(2, "wk", [width, width]), weights(3, "wv", [width, width]), weights(4, "wo", [width, width]),
-               weights(8, "cosines", [40, each], 2), tensor("split", [4], [0, 0, heads, each], INT64), tensor("joined", [3], [0, 0, width], INT64),
+               weights(8, "cosines", [rows, each], 2), tensor("split", [4], [0, 0, heads, each], INT64), tensor("joined", [3], [0, 0, width], INT64),
                tensor("root", [], [math.sqrt(each)]), tensor("first", [], [1], INT64), tensor("third", [], [2], INT64), tensor("none", [], [0], INT64),
                tensor("one", [], [1], INT64), tensor("ahead", [1], [0], INT64), tensor("behind", [1], [1], INT64), tensor("far", [], [-1e9]), tensor("zero", [], [0.0]),
                tensor("mid", [2], [1, 2], INT64)]
@@ -93,6 +93,7 @@ def upsampled():
 NETWORKS = {
     "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),
     "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
+    "long_decoder": (decoder(rows=700), ["batch=1..2", "seq=1..64", "past=0..600"]),
     "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
     "slices": (slices(), ["past=0..7", "seq=1..9"]),
     "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
