@@ -12,9 +12,13 @@ enum uk_status uk_network_range(struct uk_network *n, const struct uk_network_si
     if (n->is_begun)
         return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
                              "a network has been read already; give ranges before");
-    if (!range || !range->name || range->upper <= range->lower)
+    if (!range || !range->name)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "the range is NULL, or has no name");
+    if (range->upper <= range->lower)
         return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
-                             "a range is NULL or has no name, or has not two values");
+                             "size '%s' has the range %" PRId64 "..%" PRId64
+                             "; give one of two values or more",
+                             range->name, range->lower, range->upper);
     return uk_size_add(&n->graph, range->name, range->lower, range->upper, range->step);
 }
 

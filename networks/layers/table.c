@@ -284,7 +284,7 @@ static enum uk_status expand(struct uk_graph *g, struct uk_graph_node **place, b
     struct uk_graph_node *n = *place, *first = NULL, **end = &first;
     enum uk_status s = check_node(g, n);
 
-    if (s || !n->op->expand || (s = n->op->expand(g, n, &first)))
+    if (s || !n->op->expand || (s = n->op->expand(g, n, &first)) || (!first && n->op->infer))
         return s;
     *expanded = true;
     while (*end)

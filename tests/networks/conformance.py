@@ -38,7 +38,7 @@ NonMaxSuppression RNN RoiAlign Scan SwiGLU""".split())
 REFUSED = [
     r"is not a tensor", r"SequenceConstruct",  # sequences, optionals, maps
     r"element type (string|float8\w+|float4e2m1|u?int[24]) \(",
-    r"training mode", r"its result depends on data",
+    r"training mode", r"its result depends on data", r"casts to four bits",
     r"Resize .*mode=(cubic|linear with antialias)", r"blocks of scales", r"MaxPool y: its output", r"Mod z: fmod=[01] of f(32|64) is not supported",
     r"izeLinear y: (de)?quantizing",
     rf"operators? (is|are) not supported: .*\b({'|'.join(map(re.escape, NEVER | NOT_YET))}) \(",

@@ -251,7 +251,7 @@ def attention():
     return model(nodes, [value("x", [1, 5, 24])], [value("y", [1, 5, 24])], tensors, opset=24, domains=["com.microsoft"])
 
 
-def integers():
+def integers_computed():
     """Products of bytes whose scales and zero points are computed."""
     microsoft, draw = {"domain": "com.microsoft"}, random.Random(32)
     nodes = [
@@ -288,7 +288,7 @@ ALL = {f.__name__: f for f in [
     samples,
     scatters,
     indices,
-    integers,
+    integers_computed,
     few_bits,
 ]}
 

@@ -13,7 +13,9 @@ DRAW = random.Random(20)
 
 
 def reflected(i, least, most):
-    """Mirrored at the bounds until it is between them."""
+    """Mirrored at the bounds until it is between them; they may be the same."""
+    if least == most:
+        return int(least)
     while not least <= i <= most:
         i = 2 * least - i if i < least else 2 * most - i
     return int(i)

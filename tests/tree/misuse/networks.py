@@ -165,6 +165,8 @@ class World:
         """Networks in states that the function must refuse."""
         if name in ("uk_network_read", "uk_network_read_file"):
             return [None, ("one that was read", self.network("read"), AGAIN), ("one that failed", self.failed(), AGAIN)]
+        if name == "uk_network_range":
+            return [None, ("one that was read", self.network("read"), "has been read already")]
         if name in ("uk_network_destroy", "uk_network_message", "uk_network_read_tensor"):
             return [None]
         bad = [None, ("one that was not read", self.new(), "no network has been read")]
