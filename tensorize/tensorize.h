@@ -368,9 +368,9 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
  *
  * - "min" and "max": two or more;
  * - "pow" (C99's, a to the power of b): two;
- * - "exp", "log" (natural), "tanh", "erf", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan",
- *   "sinh", "cosh", "asinh", "acosh", "atanh", "sqrt", "abs", "round" (to nearest, ties to even), "floor",
- *   "ceil": one.
+ * - "exp", "log" (natural), "tanh", "erf", "erfc", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos",
+ *   "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sqrt", "abs", "floor", "ceil", "round" (to nearest,
+ *   ties to even): one.
  */
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]);
 /* Converts the value to the type. Integers wrap; floats that become integers are truncated toward zero and

@@ -36,12 +36,12 @@ struct function {
 
 static const struct function functions[] = {
     {"exp", exp, expl, 2, 2},       {"log", log, logl, 2, 2},       {"tanh", tanh, tanhl, 2, 2},
-    {"erf", erf, erfl, 2, 2},       {"floor", floor, floorl, 0, 0}, {"ceil", ceil, ceill, 0, 0},
-    {"round", rint, rintl, 0, 0},   {"log1p", log1p, log1pl, 2, 2}, {"expm1", expm1, expm1l, 2, 2},
-    {"sin", sin, sinl, 2, 2},       {"cos", cos, cosl, 2, 2},       {"tan", tan, tanl, 2, 2},
-    {"asin", asin, asinl, 2, 2},    {"acos", acos, acosl, 2, 2},    {"atan", atan, atanl, 2, 2},
-    {"sinh", sinh, sinhl, 2, 2},    {"cosh", cosh, coshl, 2, 2},    {"asinh", asinh, asinhl, 2, 2},
-    {"acosh", acosh, acoshl, 2, 2}, {"atanh", atanh, atanhl, 2, 2},
+    {"erf", erf, erfl, 2, 2},       {"erfc", erfc, erfcl, 3, 3},    {"floor", floor, floorl, 0, 0},
+    {"ceil", ceil, ceill, 0, 0},    {"round", rint, rintl, 0, 0},   {"log1p", log1p, log1pl, 2, 2},
+    {"expm1", expm1, expm1l, 2, 2}, {"sin", sin, sinl, 2, 2},       {"cos", cos, cosl, 2, 2},
+    {"tan", tan, tanl, 2, 2},       {"asin", asin, asinl, 2, 2},    {"acos", acos, acosl, 2, 2},
+    {"atan", atan, atanl, 2, 2},    {"sinh", sinh, sinhl, 2, 2},    {"cosh", cosh, coshl, 2, 2},
+    {"asinh", asinh, asinhl, 2, 2}, {"acosh", acosh, acoshl, 2, 2}, {"atanh", atanh, atanhl, 2, 2},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

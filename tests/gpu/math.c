@@ -77,13 +77,13 @@ static long double power(long double x) {
 static const struct {
     const char *form;
     long double (*right)(long double);
-} functions[] = {{"exp(X[i])", expl},     {"log(X[i])", logl},         {"tanh(X[i])", tanhl},
-                 {"erf(X[i])", erfl},     {"floor(X[i])", floorl},     {"ceil(X[i])", ceill},
-                 {"pow(X[i], 3)", cube},  {"pow(1.125, X[i])", power}, {"log1p(X[i])", log1pl},
-                 {"expm1(X[i])", expm1l}, {"sin(X[i])", sinl},         {"cos(X[i])", cosl},
-                 {"tan(X[i])", tanl},     {"asin(X[i])", asinl},       {"acos(X[i])", acosl},
-                 {"atan(X[i])", atanl},   {"sinh(X[i])", sinhl},       {"cosh(X[i])", coshl},
-                 {"asinh(X[i])", asinhl}, {"acosh(X[i])", acoshl},     {"atanh(X[i])", atanhl}};
+} functions[] = {
+    {"exp(X[i])", expl},     {"log(X[i])", logl},     {"tanh(X[i])", tanhl},   {"erf(X[i])", erfl},
+    {"floor(X[i])", floorl}, {"ceil(X[i])", ceill},   {"pow(X[i], 3)", cube},  {"pow(1.125, X[i])", power},
+    {"log1p(X[i])", log1pl}, {"expm1(X[i])", expm1l}, {"sin(X[i])", sinl},     {"cos(X[i])", cosl},
+    {"tan(X[i])", tanl},     {"asin(X[i])", asinl},   {"acos(X[i])", acosl},   {"atan(X[i])", atanl},
+    {"sinh(X[i])", sinhl},   {"cosh(X[i])", coshl},   {"asinh(X[i])", asinhl}, {"acosh(X[i])", acoshl},
+    {"atanh(X[i])", atanhl}, {"erfc(X[i])", erfcl}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* Computes all functions of x; y[i] gets the i-th. */

@@ -2,6 +2,9 @@
 /*
  * erf(x) = x + x p(x^2) for |x| < 1. For larger |x| it is 1 - erfc(|x|), with erfc(a) = exp(q(a - 1)) and a
  * polynomial q: erfc is small there, and so is the effect of q's and exp's errors. From `end` on erf is 1.
+ *
+ * The function erfc has all digits where it is small: erfc(a) = t p(t) exp(-a^2), t = 1 / (1 + a / 2), with
+ * a^2, t and p(t) as pairs.
  */
 #include "numbers.h"
 
@@ -43,4 +46,62 @@ LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x) {
     t = uk_math_subtract(m, one, uk_math_exp(m, t));
     result = uk_math_where(m, LLVMRealOLT, size, 1, result, t);
     return uk_math_with_sign(m, result, x);
+}
+
+/* 1 + b of b >= 0, as a pair. */
+static struct uk_math_pair one_and(const struct uk_math *m, LLVMValueRef b) {
+    LLVMValueRef one = uk_math_number(m, 1), sum = uk_math_add(m, one, b),
+                 rest = uk_math_subtract(m, sum, one);
+    LLVMValueRef low = uk_math_subtract(m, one, uk_math_subtract(m, sum, rest));
+
+    return (struct uk_math_pair){sum, uk_math_add(m, low, uk_math_subtract(m, b, rest))};
+}
+
+/* erfc(a) exp(a^2) / t for t = 1 / (1 + a / 2), as a pair: a polynomial of t - 9 / 16. */
+static struct uk_math_pair tail_series(const struct uk_math *m, struct uk_math_pair t) {
+    static const double single[] = {0x1.0dfb2f9b12b8fp-5,  0x1.549e09efaeb86p-7, -0x1.33fed2800c47bp-4,
+                                    0x1.df5430994aed1p-7,  0x1.cd966b5fa82c2p-4, -0x1.04440fbec0007p-4,
+                                    -0x1.961d65686c901p-3, 0x1.965e5124815e6p-4, 0x1.29fd91bc7adc2p-1},
+                        twice[] = {0x1.06eaace55406dp-5,  -0x1.9b337fab16194p-6, -0x1.7be3090d37f75p-5,
+                                   0x1.e1fde98caa1e8p-5,  0x1.883d6aef3ae93p-8,  -0x1.9e0bd40f808b7p-5,
+                                   0x1.3ee3c8fb722fdp-5,  0x1.5c7f042d52554p-10, -0x1.2ab2719d0a4f2p-5,
+                                   0x1.3f53daccfff4dp-5,  -0x1.16e989d5e33fap-8, -0x1.2f96499815458p-5,
+                                   0x1.57a78ee70ec84p-5,  0x1.1610e5d4e0dd4p-10, -0x1.995d88bcf744cp-5,
+                                   0x1.5ea25ea634012p-5,  0x1.ce5aed98f1e61p-6,  -0x1.417b316290c44p-4,
+                                   0x1.852e3c09af424p-7,  0x1.cf41ebc0e257bp-4,  -0x1.03756c79a9242p-4,
+                                   -0x1.96286880037c8p-3, 0x1.96581463bce67p-4,  0x1.29fd9e72667bep-1};
+    LLVMValueRef y = uk_math_subtract(m, t.high, uk_math_number(m, 0.5625));
+    LLVMValueRef rest = uk_math_polynomial(m, y, &UK_POLYNOMIAL(single, twice));
+    struct uk_math_pair slope =
+        uk_math_sum(m, uk_math_number(m, m->is_double ? 0x1.84622e56cd40fp-1 : 0x1.84622cp-1),
+                    uk_math_multiply(m, y, rest));
+
+    slope.low = uk_math_add(m, slope.low,
+                            uk_math_number(m, m->is_double ? -0x1.a08b819e8dd15p-55 : 0x1.39d446040861ep-26));
+    const struct uk_math_pair product = uk_math_product(m, y, slope.high);
+    struct uk_math_pair q =
+        uk_math_sum(m, uk_math_number(m, m->is_double ? 0x1.1ca626f62100ap-1 : 0x1.1ca626p-1), product.high);
+    LLVMValueRef low = uk_math_multiply_add(m, y, slope.low, product.low);
+
+    low = uk_math_multiply_add(m, t.low, slope.high, low);
+    low =
+        uk_math_add(m, low, uk_math_number(m, m->is_double ? 0x1.5349af078d461p-58 : 0x1.fecb3f4e5af69p-26));
+    q.low = uk_math_add(m, q.low, low);
+    return q;
+}
+
+LLVMValueRef uk_math_erfc(const struct uk_math *m, LLVMValueRef x) {
+    const double end = m->is_double ? 27.25 : 10.25; /* 0 from here on */
+    LLVMValueRef size = uk_math_size(m, x), one = uk_math_number(m, 1);
+    LLVMValueRef a = uk_math_where(m, LLVMRealOGT, size, end, uk_math_number(m, end), size);
+    const struct uk_math_pair square = uk_math_product(m, a, a),
+                              d = one_and(m, uk_math_multiply(m, a, uk_math_number(m, 0.5)));
+    const struct uk_math_pair t = uk_math_quotient(m, (struct uk_math_pair){one, NULL}, d);
+    const struct uk_math_pair factor = uk_math_multiply_pairs(m, t, tail_series(m, t));
+    LLVMValueRef e = uk_math_exp_pair(
+        m, (struct uk_math_pair){uk_math_negate(m, square.high), uk_math_negate(m, square.low)});
+    const struct uk_math_pair p = uk_math_product(m, e, factor.high);
+    LLVMValueRef r = uk_math_add(m, p.high, uk_math_multiply_add(m, e, factor.low, p.low));
+
+    return uk_math_where(m, LLVMRealOLT, x, 0, uk_math_subtract(m, uk_math_number(m, 2), r), r);
 }
