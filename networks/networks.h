@@ -50,8 +50,8 @@ struct uk_network_tensor {
     bool is_boolean; /* bytes of 0 and 1 */
 };
 
-/* Facts that the file leaves open. Zero-initialize. UK_INVALID_ARGUMENT: a name is no input's or no named
- * dimension's of an input, or is given twice. */
+/* Facts that the file leaves open. Zero-initialize. UK_INVALID_ARGUMENT: a name is not that of an input, or
+ * of a dimension of one, or is given twice. */
 struct uk_network_options {
     /* Shapes of inputs; an extent that the file states must be the same here. */
     const struct uk_network_tensor *shapes;

@@ -24,7 +24,7 @@ enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 struct uk_size_value {
     char name[256];
     int64_t value;            /* of a range: the smallest */
-    int64_t upper, step, run; /* of a range; upper 0: it is none; run: -1, or the value of a run */
+    int64_t upper, step, run; /* of a range; upper 0: a single value; run: the value of a run, or -1 */
     bool is_constant;
     bool is_used; /* true if a program has a size of this name */
 };

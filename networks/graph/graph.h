@@ -227,9 +227,8 @@ int64_t uk_value_elements(const struct uk_graph_value *v);
 const int64_t *uk_stored_extents(const struct uk_graph_value *v);
 /* The number of elements with these extents. */
 int64_t uk_stored_elements(const struct uk_graph_value *v);
-/* Strides of the dimensions; the distance of the first element from that of the storage that is no slice or
- * view; both in elements. The offset of the first element in the network's block, in bytes, once that is
- * planned. */
+/* Strides of the dimensions; the distance of the first element from that of the root storage; both in
+ * elements. The offset of the first element in the network's block, in bytes, once that is planned. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
 int64_t uk_value_begin(const struct uk_graph_value *v);
 int64_t uk_value_offset(const struct uk_graph_value *v);

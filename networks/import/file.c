@@ -70,7 +70,7 @@ static const struct {
 
 enum { DESCRIPTIONS = sizeof descriptions / sizeof descriptions[0], PREFIX = 10, LONGEST_HEADER = 4096 };
 
-/* Copies the text between quotation marks that follows a key; "": there is none. */
+/* Copies the text between quotation marks that follows a key; "" if the key is absent. */
 static void text_of(const char *header, const char *key, char *text, size_t room) {
     const char *at = strstr(header, key), *end = NULL;
 

@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-/* Folders of a model, below which external data is read. `real` is a real path. NULL: there is none. */
+/* Folders of a model, below which external data is read. `real` is a real path. NULL: no folder. */
 struct uk_folders {
     const char *given, *real;
 };

@@ -88,8 +88,8 @@ static bool add_size(struct uk_importing *im, const char *name, size_t length) {
     return uk_names_add(&im->sizes, v->name, v);
 }
 
-/* Returns the next term of a name that is a sum of sizes, as exporters write "past + seq", and moves *at
- * behind it. NULL: there are no more. */
+/* Returns the next term of a name that is a sum of sizes, as exporters write "past + seq", and moves *at past
+ * it. NULL: there are no more. */
 static const char *next_term(const char **at, size_t *length) {
     const char *from = *at + strspn(*at, " +");
 

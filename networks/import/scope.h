@@ -46,7 +46,7 @@ static inline const char *uk_or_empty(const char *s) {
 
 /* ---- import.c ---- */
 
-/* Imports nodes; they are linked in at *end, which moves behind them. */
+/* Imports nodes; they are linked in at *end, which moves past them. */
 enum uk_status uk_import_nodes(struct uk_importing *im, Onnx__NodeProto *const *node, size_t count,
                                struct uk_graph_node ***end);
 /* Makes values of the graph's initializers. */
@@ -54,7 +54,7 @@ enum uk_status uk_import_initializers(struct uk_importing *im, const Onnx__Graph
 /* Creates a value under a new name of the scope. NULL: a failure is recorded. */
 struct uk_graph_value *uk_import_define(struct uk_importing *im, const char *name,
                                         const struct uk_graph_node *by);
-/* Returns the value of that name in the scope or outside of it; NULL: there is none. */
+/* Returns the value of that name in the scope or outside of it; NULL: not found. */
 struct uk_graph_value *uk_import_find(const struct uk_importing *im, const char *name);
 /* Imports an attribute of the node, or of a function as a default. */
 enum uk_status uk_import_attribute(struct uk_importing *im, const Onnx__AttributeProto *from,

@@ -133,7 +133,7 @@ enum uk_status uk_infer_cast(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
-/* CastLike: only the type of input 1 counts, so it is no operand. */
+/* CastLike: only the type of input 1 counts, so the operand is dropped. */
 enum uk_status uk_infer_cast_like(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_need_input(g, n, 0);
     struct uk_graph_value *like = uk_node_input(n, 1);

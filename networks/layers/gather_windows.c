@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 
 enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3, ZERO_OF_FILTER = 5 };
 

@@ -112,7 +112,7 @@ static enum uk_status check_attribute(struct uk_graph *g, const struct uk_graph_
                : UK_OK;
 }
 
-/* Returns the operator's row for the node's version; NULL: there is none. *is_known: there is one for another
+/* Returns the operator's row for the node's version; NULL: no row. *is_known: a row exists for another
  * version. */
 static const struct uk_operator *row_of(const struct uk_graph_node *n, bool *is_known) {
     *is_known = false;

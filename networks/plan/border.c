@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 #include "plan/plan.h"
 
 /* Limits on borders:

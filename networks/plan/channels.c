@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 #include "plan/plan.h"
 
 enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3 };

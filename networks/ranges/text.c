@@ -293,7 +293,7 @@ static enum uk_status compose(struct uniting *u) {
 
 /* ---- verification ---- */
 
-/* Returns the number of a token whose integer at the point is not its form's; -1: there is none. */
+/* Returns the number of a token whose integer at the point is not its form's; -1: all agree. */
 static int find_difference(const struct uniting *u, int point) {
     for (int i = 0; i < u->tokens; i++)
         if (u->token[i].is_integer &&

@@ -66,7 +66,8 @@ static bool fits_elements(const struct uk_graph_value *v, int64_t count) {
     return !v || uk_value_elements(v) == 1 || uk_value_elements(v) == count;
 }
 
-/* Bias i in the unit of the products, as an integer; false: it is none, but for roundings of scales. */
+/* Bias i in the unit of the products, as an integer; false: it is not an integer, apart from roundings of
+ * scales. */
 static bool in_products_unit(const struct quantized *c, double unit, int64_t i, int32_t *out) {
     const double exact = (double)difference_at(c, i) * scale_at(c, i) / unit, whole = nearbyint(exact);
     const double tolerance = 0x1p-20; /* a scale and a product of scales in f32 are each off by 2^-24 */

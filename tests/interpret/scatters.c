@@ -67,7 +67,7 @@ static struct scatter draw(uint64_t *x) {
     s.wraps = below(x, 2);
     s.temp = below(x, 4) == 0;
     s.through = below(x, 3) == 0;
-    for (int d = 0; d < s.rank; d++) /* else there is no legal index */
+    for (int d = 0; d < s.rank; d++) /* an empty dimension has no legal index */
         s.extent[d] += s.element[d] && !s.extent[d];
     return s;
 }
@@ -310,7 +310,7 @@ static void run_instances(const struct scatter *s, struct operands *o, struct in
                        get_value(s->type, o->u, (int)position(s, i, true))));
 }
 
-/* Small integers, of which every sum and product is exact. */
+/* Small integers: every sum and product is exact. */
 static void fill(const struct scatter *s, struct operands *o, uint64_t *x) {
     const int64_t indices = product(s, false);
     struct instance i = {.n = 0};

@@ -90,7 +90,7 @@ static int input_named(const struct uk_net_job *j, const char *text, const char 
     return found;
 }
 
-/* Refuses NAME=FILE whose NAME is no input's. */
+/* Refuses NAME=FILE whose NAME is not that of an input. */
 static int refuse_name(const struct uk_net_job *j, const char *text) {
     char *name = strndup(text, strcspn(text, "="));
     struct uk_closest_name near = {.word = name ? name : ""};

@@ -128,9 +128,9 @@ static LLVMValueRef inverse_power(const struct uk_math *m, const struct reduced 
     return power_of_two(m, uk_math_bits(m, uk_math_add(m, n, shifter(m))));
 }
 
-/* 2^n ((1 - 2^-n) + (exp(r) - 1)): the sum is exact but for the pair's second part. */
+/* 2^n ((1 - 2^-n) + (exp(r) - 1)): the sum is exact except for the pair's second part. */
 LLVMValueRef uk_math_expm1(const struct uk_math *m, LLVMValueRef x) {
-    /* Below `min` the result is -1 but for less than half a unit in the last place. */
+    /* Below `min` the result is -1 within less than half a unit in the last place. */
     const double max = m->is_double ? 710 : 89, min = m->is_double ? -40 : -20;
     const struct reduced a = reduce(m, at_least(m, at_most(m, x, max), min));
     const struct uk_math_pair e = grown(m, &a);

@@ -63,7 +63,7 @@ static LLVMValueRef whole_number(const struct uk_math *m, LLVMValueRef v, double
     return uk_math_multiply(m, number, uk_math_number(m, unit));
 }
 
-/* The product has 64 bits, 62 of them behind the point. */
+/* The product has 64 bits, 62 of them after the point. */
 static struct angle single_angle(const struct uk_math *m, LLVMValueRef mantissa, const LLVMValueRef bits[3]) {
     LLVMBuilderRef b = m->g->b;
     LLVMTypeRef wide = m->g->i64;
@@ -97,7 +97,7 @@ static LLVMValueRef limb_number(const struct uk_math *m, LLVMValueRef limb, doub
 }
 
 /* The product in limbs of 32 bits, the highest first: modulo 2^192, without the lowest 64 bits; 126 bits are
- * behind the point. */
+ * after the point. */
 static struct angle double_angle(const struct uk_math *m, LLVMValueRef mantissa, const LLVMValueRef bits[3]) {
     const uint64_t mask = UINT32_MAX;
     LLVMBuilderRef b = m->g->b;

@@ -6,7 +6,7 @@
 
 enum { DATA, INDICES, UPDATES };
 
-/* The assignment of a reduction; NULL: there is none of this name. */
+/* The assignment of a reduction; NULL: unknown name. */
 static const char *assignment(const struct uk_graph_node *n) {
     static const char *const named[][2] = {
         {"none", "="}, {"add", "+="}, {"mul", "*="}, {"max", "max="}, {"min", "min="}};

@@ -2,7 +2,7 @@
 /* Reads scales and zero points of quantized operators. */
 #include <inttypes.h>
 #include <math.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 
 bool uk_is_byte(enum uk_type t) {
     return t == UK_U8 || t == UK_I8;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 
 static float ratio(const struct uk_quantization *x, const struct uk_quantization *y) {
     return (float)uk_scale_at(x, 0) / (float)uk_scale_at(y, 0);

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 
 /* True if there are no zero points, or all are 0 and known. */
 static bool is_zero(const struct uk_graph_value *v) {
@@ -293,7 +293,7 @@ static struct uk_graph_value *integers(struct uk_expansion *e, int a, int b, int
                         uk_node_input(e->n, zero_a), uk_node_input(e->n, zero_b));
 }
 
-/* QLinearMatMul, if a scale or a zero point is no constant: it is left as it is otherwise. */
+/* QLinearMatMul, if a scale or a zero point is computed; otherwise the node stays. */
 enum uk_status uk_expand_qlinear_matmul(struct uk_graph *g, struct uk_graph_node *n,
                                         struct uk_graph_node **first) {
     struct uk_expansion e = uk_expansion_begin(g, n, first);

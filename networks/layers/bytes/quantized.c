@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/quantized.h"
+#include "layers/bytes/quantized.h"
 
 enum { REAL_BIAS = 9 };
 
