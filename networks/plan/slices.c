@@ -72,8 +72,8 @@ static bool overlaps(const struct range *r, const struct uk_graph_value *v) {
     return uk_value_elements(v) && s.root == r->root && s.first <= r->last && r->first <= s.last;
 }
 
-/* True if the layer that ends in the node may read elements in the range of its output, of which it does not
- * copy those that are in their places. It reads the node's inputs and, through elementwise nodes, theirs. */
+/* True if the layer that ends in the node may read elements in the range of its output, apart from those that
+ * are in their places and need no copy. It reads the node's inputs and, through elementwise nodes, theirs. */
 static bool reads_what_it_writes(const struct uk_graph_node *last, const struct uk_graph_value *output) {
     const struct range written = range_of(output);
     struct chain c = {{last}, 1, false};

@@ -62,8 +62,8 @@ static enum uk_status write_bounded(struct uk_writer *w, const struct uk_graph_n
 
 static const struct uk_operator bounded_operator = {.name = "Bounded", .domain = "", .write = write_bounded};
 
-/* True if the list is, at each point, the first elements of that at point 0, of which those above its largest
- * element are that. */
+/* True if the list at each point has the first elements of the list at point 0, with those above its own
+ * largest element replaced by it. */
 static bool is_bounded_list(const struct uk_graph *g, const struct uk_graph_value *v) {
     struct uk_graph_value at = *v;
 
@@ -82,7 +82,7 @@ static bool is_bounded_list(const struct uk_graph *g, const struct uk_graph_valu
     return true;
 }
 
-/* Returns a constant with the elements of point 0, of which programs read the first. NULL: no memory. */
+/* Returns a constant with the elements of point 0; programs read its first elements. NULL: no memory. */
 static struct uk_graph_value *block_of(struct uk_graph *g, const struct uk_graph_value *v) {
     struct uk_graph_value *block = uk_value_new(g, v->name);
 

@@ -25,7 +25,7 @@ static uint64_t seed = 1;
 static int programs = 60;
 
 /*
- * Y[a0, I0[b0, b1], a2] += U[a0, b0, b1, a2], for dimensions of which some are indexed by an iterator a<d>,
+ * Y[a0, I0[b0, b1], a2] += U[a0, b0, b1, a2], where some dimensions are indexed by an iterator a<d>,
  * the others by an element of I<d>.
  */
 struct scatter {

@@ -18,8 +18,8 @@
 #include "networks.h"
 
 enum { MOST = 8, CHECKED = 48 };
-/* Layers have their own, tight bounds: this one finds values of other elements, not roundings, of which two
- * programs have different ones in each layer. */
+/* Layers have their own, tight bounds: this one finds values of other elements. It allows roundings, which
+ * differ between two programs in each layer. */
 #define FLOAT_DISTANCE 1e-5
 
 struct ranges {

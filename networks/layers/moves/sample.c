@@ -54,6 +54,17 @@ enum uk_status uk_infer_grid_sample(struct uk_graph *g, struct uk_graph_node *n)
     return uk_set_output(g, n, 0, x->type, x->rank, extent);
 }
 
+/* Returns the name of a temp of dimension d, which the writer keeps. */
+static const char *name_of(char kind, int d) {
+    static const char *const names[] = {"d0", "d1", "d2", "i0", "i1", "i2", "m0", "m1", "m2", "p0", "p1",
+                                        "p2", "q0", "q1", "q2", "w0", "w1", "w2", "x0", "x1", "x2"};
+    int i = d;
+
+    while (*names[i] != kind)
+        i += 3;
+    return names[i];
+}
+
 /* Writes the temp @x<d>: the place in elements of dimension d + 2. The grid lists dimensions from the last
  * one, in -1 to 1: the centres of the first and the last element if align_corners is set, else the image's
  * edges. */
@@ -62,11 +73,11 @@ static void write_place(struct uk_writer *w, const struct uk_graph_node *n, int 
     const struct uk_graph_value *x = n->input[0];
     const int dimensions = x->rank - 2;
     const int64_t all = x->extent[d + 2];
-    char name[8], grid[TEXT];
+    const char *name = name_of('x', d);
+    char grid[TEXT];
 
-    snprintf(name, sizeof name, "x%d", d);
     snprintf(grid, sizeof grid, "$1[%s, %d]", places, dimensions - 1 - d);
-    uk_write_temp(w, n, uk_strdup(&w->g->arena, name), x->type, dimensions + 1, extent, NULL);
+    uk_write_temp(w, n, name, x->type, dimensions + 1, extent, NULL);
     if (uk_attribute_int(n, "align_corners", 0))
         uk_write(w, n, "@%s[%s] = (%s + 1) / 2 * %" PRId64 ".0", name, places, grid, all - 1);
     else
@@ -81,23 +92,20 @@ static void write_taps(struct uk_writer *w, const struct uk_graph_node *n, int d
     const bool aligned = uk_attribute_int(n, "align_corners", 0);
     const int rank = n->input[0]->rank, taps = taps_of(n);
     const int64_t all = n->input[0]->extent[d + 2], period = aligned ? 2 * (all - 1) : 2 * all;
-    char name[8], mask[8], at[TEXT];
+    const char *name = name_of('i', d), *mask = name_of('m', d);
+    char at[TEXT];
 
-    snprintf(name, sizeof name, "i%d", d);
-    snprintf(mask, sizeof mask, "m%d", d);
     if (taps == NEAREST)
         snprintf(at, sizeof at, "(i64(round(@x%d[%s])) + index(k))", d, places);
     else
         snprintf(at, sizeof at, "(i64(floor(@x%d[%s])) + index(k - %d))", d, places, taps / 2 - 1);
-    uk_write_temp(w, n, uk_strdup(&w->g->arena, name), UK_I64, rank, extent, NULL);
+    uk_write_temp(w, n, name, UK_I64, rank, extent, NULL);
     if (strcmp(padding, "reflection") || period <= 0) {
         uk_write(w, n, "@%s[%s, k] = min(%" PRId64 ", max(0, %s))", name, places, all - 1, at);
     } else { /* periodic; the second half of a period is the first one backwards */
-        char turn[8], whole[8];
-        snprintf(turn, sizeof turn, "p%d", d);
-        snprintf(whole, sizeof whole, "q%d", d);
-        uk_write_temp(w, n, uk_strdup(&w->g->arena, turn), UK_I64, rank, extent, NULL);
-        uk_write_temp(w, n, uk_strdup(&w->g->arena, whole), UK_I64, rank, extent, NULL);
+        const char *turn = name_of('p', d), *whole = name_of('q', d);
+        uk_write_temp(w, n, turn, UK_I64, rank, extent, NULL);
+        uk_write_temp(w, n, whole, UK_I64, rank, extent, NULL);
         uk_write(w, n, "@%1$s[%2$s, k] = %3$s - %3$s / %4$" PRId64 " * %4$" PRId64, turn, places, at, period);
         uk_write(w, n, "@%1$s[%2$s, k] = @%3$s[%2$s, k] + select(@%3$s[%2$s, k] < 0, %4$" PRId64 ", 0)",
                  whole, places, turn, period);
@@ -107,7 +115,7 @@ static void write_taps(struct uk_writer *w, const struct uk_graph_node *n, int d
                  name, places, whole, all, aligned ? period : period - 1);
     }
     if (!strcmp(padding, "zeros")) {
-        uk_write_temp(w, n, uk_strdup(&w->g->arena, mask), UK_U8, rank, extent, NULL);
+        uk_write_temp(w, n, mask, UK_U8, rank, extent, NULL);
         uk_write(w, n, "@%1$s[%2$s, k] = select(%3$s == @%4$s[%2$s, k], u8(1), u8(0))", mask, places, at,
                  name);
     }
@@ -118,13 +126,10 @@ static void write_taps(struct uk_writer *w, const struct uk_graph_node *n, int d
 static void write_weights(struct uk_writer *w, const struct uk_graph_node *n, int d, const char *places,
                           const int64_t *extent) {
     const struct uk_graph_value *x = n->input[0];
-    const char *type = uk_type_name(x->type);
-    char name[8], distance[8];
+    const char *type = uk_type_name(x->type), *name = name_of('w', d), *distance = name_of('d', d);
 
-    snprintf(name, sizeof name, "w%d", d);
-    snprintf(distance, sizeof distance, "d%d", d);
-    uk_write_temp(w, n, uk_strdup(&w->g->arena, distance), x->type, x->rank, extent, NULL);
-    uk_write_temp(w, n, uk_strdup(&w->g->arena, name), x->type, x->rank, extent, NULL);
+    uk_write_temp(w, n, distance, x->type, x->rank, extent, NULL);
+    uk_write_temp(w, n, name, x->type, x->rank, extent, NULL);
     uk_write(w, n, "@%1$s[%2$s, k] = abs(@x%3$d[%2$s] - floor(@x%3$d[%2$s]) - %4$s(index(k - %5$d)))",
              distance, places, d, type, taps_of(n) / 2 - 1);
     if (taps_of(n) == LINEAR)
