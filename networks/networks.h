@@ -157,6 +157,8 @@ struct uk_network_layer {
     const char *window; /* of a convolution or a pool: "3x3", "1x7", "3x3/2" with stride 2; else "" */
     const char *key;    /* hash of the text, 16 hexadecimal digits, by which uk_network_schedule() names it */
     const char *schedule; /* its schedule's steps, without leading empty lines; NULL: automatic */
+    /* Number of times that a run runs it, in loops; at most, if they may end early; -1: it is computed. */
+    int64_t trips;
 };
 /* Returns the i-th layer in the order of calls; NULL: there are no more. */
 const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i);
@@ -200,6 +202,11 @@ enum uk_status uk_network_run(const struct uk_network *n, void *memory);
  * with nothing written if one is out of its range. */
 enum uk_status uk_network_run_sizes(const struct uk_network *n, void *memory, const int64_t *sizes);
 enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer);
+/* Returns the layer to run after `layer`, or first if that is -1; the number of layers: none. After the last
+ * layer of a loop that is the first one again, and memory gets the number of the iteration, until the loop
+ * ends; branches that are not taken are left out. A layer of a loop uses the values of that iteration, in
+ * uk_network_run_layer() and in the functions below. */
+int uk_network_next_layer(const struct uk_network *n, void *memory, int layer);
 /* Returns the lower bound of the activations' memory in bytes: the largest sum, over the layers, of the sizes
  * of the live tensors. */
 size_t uk_network_memory_bound(const struct uk_network *n);

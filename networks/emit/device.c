@@ -54,6 +54,8 @@ enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_o
 
     if (!s)
         s = uk_network_refuse_open(n, "a GPU");
+    if (!s)
+        s = uk_network_refuse_loops(n, "a GPU");
     if (s)
         return s;
     uk_network_forget_device(n);
@@ -142,7 +144,7 @@ enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu
 static uk_gpu_address place(const struct uk_network_device *d, const struct uk_graph_value *v) {
     if (d->constant[v->number])
         return d->constant[v->number];
-    return d->block + (uk_gpu_address)uk_value_offset(v);
+    return d->block + (uk_gpu_address)uk_value_offset(v, NULL);
 }
 
 static enum uk_status run_layer(struct uk_network_device *d, const struct uk_layer *l) {

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the network's functions as LLVM IR: calls of the layers' programs on places in one block of memory,
- * to which %m points. */
+ * to which %m points; in loops and branches as basic blocks around them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "emit/emit.h"
-
-/* Text under construction, and its inputs. */
-struct driver {
-    struct uk_text text;
-    const struct uk_network *n;
-    struct uk_module *const *packing;
-};
+#include "emit/driver.h"
 
 static bool is_empty(const struct uk_layer *l) {
     return !uk_value_elements(l->result);
@@ -19,7 +12,7 @@ static bool is_empty(const struct uk_layer *l) {
 
 /* Declares the functions: i32 (i64, .., ptr, ..), with their sizes, a pointer per argument and one to the
  * workspace. */
-static void put_declarations(struct driver *d) {
+static void put_declarations(struct uk_driver *d) {
     for (const struct uk_layer_function *f = d->n->plan.functions; f; f = f->next) {
         const struct uk_layer *l = d->n->plan.layers;
 
@@ -30,39 +23,18 @@ static void put_declarations(struct driver *d) {
     }
 }
 
-/* Writes the address of argument i: its place, which depends on the sizes if it is a slice of a value whose
- * strides do. */
-static void put_address(struct driver *d, const struct uk_layer *l, int i) {
-    const struct uk_graph_value *v = i == l->arguments ? NULL : l->argument[i];
-    int64_t fixed = v ? 0 : l->work;
-    int parts = 0;
-    char name[48], last[48] = "";
+/* Writes the address of argument i, or of the workspace after the last one. */
+static void put_address(struct uk_driver *d, const struct uk_layer *l, int i) {
+    const bool is_workspace = i == l->arguments;
+    char name[48];
 
-    for (; v; v = v->storage) {
-        const int64_t bytes = (int64_t)uk_type_bytes(v->type);
-        if (!v->storage)
-            fixed += v->offset;
-        if (!v->is_slice || !v->form) {
-            fixed += v->is_slice ? v->slice_at * bytes : 0;
-            continue;
-        }
-        snprintf(name, sizeof name, "o%d.%d.%d", l->number, i, parts++);
-        uk_driver_put_form(&d->text, &v->form[UK_RANK], bytes, name);
-        if (*last)
-            uk_put(&d->text, "  %%%1$s.a = add i64 %%%1$s, %%%2$s\n", name, last);
-        snprintf(last, sizeof last, "%s%s", name, *last ? ".a" : "");
-    }
-    if (*last)
-        uk_put(&d->text, "  %%b%1$d.%2$d = getelementptr i8, ptr %%m, i64 %%%3$s\n", l->number, i, last);
-    uk_put(&d->text,
-           *last ? "  %%p%1$d.%2$d = getelementptr i8, ptr %%b%1$d.%2$d, i64 %3$" PRId64 "\n"
-                 : "  %%p%1$d.%2$d = getelementptr i8, ptr %%m, i64 %3$" PRId64 "\n",
-           l->number, i, fixed);
+    snprintf(name, sizeof name, "p%d.%d", l->number, i);
+    uk_driver_put_pointer(d, is_workspace ? NULL : l->argument[i], is_workspace ? l->work : 0, name);
 }
 
 /* Writes a call. %s<layer> becomes the layer's status; %p<layer>.<argument> are the addresses of its
  * arguments. */
-static void put_call(struct driver *d, const struct uk_layer *l) {
+static void put_call(struct uk_driver *d, const struct uk_layer *l) {
     struct uk_text *t = &d->text;
     char name[UK_CONSTANT_NAME];
 
@@ -89,7 +61,8 @@ static void put_call(struct driver *d, const struct uk_layer *l) {
 
 /* Writes NAME_run. A size outside of its range ends it before anything is written. The first status other
  * than UK_OK ends the run. */
-static void put_run(struct driver *d) {
+static void put_run(struct uk_driver *d) {
+    const struct uk_graph_region *region = NULL;
     struct uk_text *t = &d->text;
 
     uk_put(t, "define signext i32 @%s_run(ptr %%m%s) nounwind {\n", d->n->name,
@@ -98,6 +71,8 @@ static void put_run(struct driver *d) {
     for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
+        uk_driver_change_region(d, region, l->region);
+        region = l->region;
         put_call(d, l);
         uk_put(t,
                "  %%c%1$d = icmp eq i32 %%s%1$d, 0\n"
@@ -106,11 +81,12 @@ static void put_run(struct driver *d) {
                "next%1$d:\n",
                l->number);
     }
+    uk_driver_change_region(d, region, NULL);
     uk_put(t, "  ret i32 0\n}\n");
 }
 
 /* Writes NAME_step, which runs one layer, so that callers can examine intermediate results. */
-static void put_step(struct driver *d) {
+static void put_step(struct uk_driver *d) {
     struct uk_text *t = &d->text;
 
     uk_put(t, "define signext i32 @%s_step(ptr %%m, i32 %%layer%s) nounwind {\n", d->n->name,
@@ -140,7 +116,7 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
     uk_put(t, " ]\nnone:\n  ret ptr null\n");
     for (int i = 0; i < count; i++)
         uk_put(t, "place%1$d:\n  %%p%1$d = getelementptr i8, ptr %%m, i64 %2$" PRId64 "\n  ret ptr %%p%1$d\n",
-               i, uk_value_offset(value[i]));
+               i, uk_value_offset(value[i], NULL));
     uk_put(t, "}\n");
 }
 
@@ -157,13 +133,14 @@ static void put_memory(struct uk_text *t, const struct uk_network *n) {
 }
 
 char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step) {
-    struct driver d = {.n = n, .packing = packing};
+    struct uk_driver d = {.n = n, .packing = packing};
 
     put_declarations(&d);
     put_memory(&d.text, n);
     put_places(&d.text, n, "input", n->graph.inputs, n->graph.input);
     put_places(&d.text, n, "output", n->graph.outputs, n->graph.output);
     put_run(&d);
+    d.is_step = true;
     if (with_step)
         put_step(&d);
     return d.text.text;

@@ -20,6 +20,22 @@ static void put_form(struct uk_text *t, const struct uk_size_form *f, int64_t fa
     }
 }
 
+/* Writes the offset in bytes of a part of the storage, the one of the loop's iteration. */
+static void put_part(struct uk_text *t, const struct uk_graph_value *v) {
+    const int64_t bytes = (int64_t)uk_type_bytes(v->type), elements = uk_value_elements(v);
+    const struct uk_graph_value *whole = v->storage;
+
+    if (v->is_reversed) {
+        uk_put(t, "(");
+        put_form(t, whole->form ? whole->form : &(struct uk_size_form){1, {{whole->extent[0], -1, -1}}}, 1);
+        uk_put(t, " - 1 - t%d) * (", v->mover->number);
+    } else {
+        uk_put(t, "t%d * (", v->mover->number);
+    }
+    put_form(t, v->form ? &v->form[UK_RANK + 1] : &(struct uk_size_form){1, {{elements, -1, -1}}}, bytes);
+    uk_put(t, ") + ");
+}
+
 /* Writes the value's place in the block of memory. */
 static void put_place(struct uk_text *t, const struct uk_graph_value *v) {
     int64_t fixed = 0;
@@ -27,7 +43,9 @@ static void put_place(struct uk_text *t, const struct uk_graph_value *v) {
     uk_put(t, "m + ");
     for (; v; v = v->storage) {
         const int64_t bytes = (int64_t)uk_type_bytes(v->type);
-        if (v->is_slice && v->form) {
+        if (v->mover) {
+            put_part(t, v);
+        } else if (v->is_slice && v->form) {
             uk_put(t, "(");
             put_form(t, &v->form[UK_RANK], bytes);
             uk_put(t, ") + ");
@@ -65,7 +83,59 @@ static void put_checks(struct uk_text *t, const struct uk_network *n) {
                i, n->size[i].lower, n->size[i].upper, n->size[i].step, UK_INVALID_SIZE);
 }
 
+/* ---- loops ---- */
+
+static void put_loop(struct uk_text *t, const struct uk_graph_region *r) {
+    const int k = r->number;
+
+    uk_put(t, "    for (int64_t t%1$d = 0; !status", k);
+    if (r->trips >= 0 || r->count)
+        uk_put(t, " && t%d < ", k);
+    if (r->trips >= 0) {
+        put_form(t, r->form ? r->form : &(struct uk_size_form){1, {{r->trips, -1, -1}}}, 1);
+    } else if (r->count) {
+        uk_put(t, "*(const int64_t *)(");
+        put_place(t, r->count);
+        uk_put(t, ")");
+    }
+    if (r->condition) {
+        uk_put(t, " && %s*(", r->is_negated ? "!" : "");
+        put_place(t, r->condition);
+        uk_put(t, ")");
+    }
+    uk_put(t, "; t%1$d++) {\n    *(int64_t *)(m + %2$" PRId64 ") = t%1$d;\n", k, r->counter->offset);
+}
+
+static void enter(struct uk_text *t, const struct uk_graph_region *from, const struct uk_graph_region *to) {
+    if (from == to)
+        return;
+    enter(t, from, to->outside);
+    put_loop(t, to);
+}
+
+/* Writes the ends of loops that are left and the beginnings of those that are entered between two layers. */
+static void change_region(struct uk_text *t, const struct uk_graph_region *from,
+                          const struct uk_graph_region *to) {
+    for (; from && !uk_region_contains(from, to); from = from->outside)
+        uk_put(t, "    }\n");
+    enter(t, from, to);
+}
+
+static void put_call(struct uk_text *t, const struct uk_network *n, const struct uk_layer *l) {
+    uk_put(t, "    status = status ? status : %s(", l->function->name);
+    for (int i = 0; i < l->sizes; i++) {
+        put_form(t, &l->size[i], 1);
+        uk_put(t, ", ");
+    }
+    for (int i = 0; i < l->arguments; i++) {
+        put_argument(t, n, l, i);
+        uk_put(t, ", ");
+    }
+    uk_put(t, "m + %" PRId64 "); /* %d: %s */\n", l->work, l->number, l->shown.operators);
+}
+
 char *uk_driver_calls(const struct uk_network *n) {
+    const struct uk_graph_region *region = NULL;
     struct uk_text t = {0};
 
     uk_put(&t,
@@ -78,17 +148,11 @@ char *uk_driver_calls(const struct uk_network *n) {
     for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
         if (!uk_value_elements(l->result))
             continue;
-        uk_put(&t, "    status = status ? status : %s(", l->function->name);
-        for (int i = 0; i < l->sizes; i++) {
-            put_form(&t, &l->size[i], 1);
-            uk_put(&t, ", ");
-        }
-        for (int i = 0; i < l->arguments; i++) {
-            put_argument(&t, n, l, i);
-            uk_put(&t, ", ");
-        }
-        uk_put(&t, "m + %" PRId64 "); /* %d: %s */\n", l->work, l->number, l->shown.operators);
+        change_region(&t, region, l->region);
+        region = l->region;
+        put_call(&t, n, l);
     }
+    change_region(&t, region, NULL);
     uk_put(&t, "    return status;\n}\n");
     return t.text;
 }

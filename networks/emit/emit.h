@@ -78,6 +78,11 @@ const int64_t *uk_layer_sizes(const struct uk_network *n, const struct uk_layer 
 /* Fails if sizes are open; what: what does not support that. */
 enum uk_status uk_network_refuse_open(struct uk_network *n, const char *what);
 
+/* ---- step.c ---- */
+
+/* Fails if the network has loops or branches; what: what does not support them. */
+enum uk_status uk_network_refuse_loops(struct uk_network *n, const char *what);
+
 /* ---- schedule.c ---- */
 
 /* Applies the steps that uk_network_schedule() took for the function, if any. */

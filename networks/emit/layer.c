@@ -69,6 +69,18 @@ static enum uk_status show_inputs(struct uk_network *n, struct uk_layer *l) {
     return UK_OK;
 }
 
+/* The product of the trip counts of the loops around the layer, at most 2^40; -1: one is computed. */
+static int64_t trips_of(const struct uk_layer *l) {
+    int64_t all = 1;
+
+    for (const struct uk_graph_region *r = l->region; r && all >= 0; r = r->outside)
+        if (r->trips < 0)
+            all = -1;
+        else if (__builtin_mul_overflow(all, r->trips, &all) || all > UK_MAX_ELEMENTS)
+            all = UK_MAX_ELEMENTS;
+    return all;
+}
+
 enum uk_status uk_layers_show(struct uk_network *n) {
     enum uk_status s = UK_OK;
 
@@ -85,7 +97,8 @@ enum uk_status uk_layers_show(struct uk_network *n) {
         l->shown.output.elements = (size_t)uk_value_elements(l->result);
         l->shown.output.bytes = l->shown.output.elements * uk_type_bytes(l->result->type);
         memcpy(l->shown.order, l->result->order, sizeof l->shown.order);
-        l->shown.offset = (size_t)uk_value_offset(l->result);
+        l->shown.trips = trips_of(l);
+        l->shown.offset = (size_t)uk_value_offset(l->result, NULL);
         s = show_inputs(n, l);
     }
     return s;
@@ -94,7 +107,7 @@ enum uk_status uk_layers_show(struct uk_network *n) {
 /* ---- elements ---- */
 
 static char *place(const void *memory, const struct uk_graph_value *v) {
-    return (char *)(uintptr_t)memory + uk_value_offset(v);
+    return (char *)(uintptr_t)memory + uk_value_offset(v, memory);
 }
 
 void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer) {

@@ -322,7 +322,7 @@ size_t uk_network_memory(const struct uk_network *n) {
 }
 
 static void *place(void *memory, struct uk_graph_value *v) {
-    return (char *)memory + uk_value_offset(v);
+    return (char *)memory + uk_value_offset(v, NULL);
 }
 
 void *uk_network_input(const struct uk_network *n, void *memory, int i) {

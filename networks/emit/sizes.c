@@ -41,6 +41,8 @@ static void set(struct uk_network *n, const int64_t *steps) {
         if (v->form)
             v->slice_at = uk_form_value(&v->form[UK_RANK], steps);
     }
+    for (struct uk_graph_region *r = n->graph.regions; r; r = r->next)
+        r->trips = r->form ? uk_form_value(r->form, steps) : r->trips;
     for (int i = 0; i < n->graph.open_count; i++)
         n->graph.size[n->graph.open[i] - n->graph.size].value = steps[i] * n->graph.open[i]->step;
 }

@@ -156,12 +156,12 @@ int64_t uk_value_begin(const struct uk_graph_value *v) {
     return at;
 }
 
-int64_t uk_value_offset(const struct uk_graph_value *v) {
-    const int64_t at = uk_value_begin(v) * (int64_t)uk_type_bytes(v->type);
+int64_t uk_value_offset(const struct uk_graph_value *v, const void *memory) {
+    int64_t at = uk_value_begin(v);
 
-    while (v->storage)
-        v = v->storage;
-    return at + v->offset;
+    for (; v->storage; v = v->storage)
+        at += v->mover && memory ? uk_value_part(v, memory) * uk_value_elements(v) : 0;
+    return at * (int64_t)uk_type_bytes(v->type) + v->offset;
 }
 
 const char *uk_value_shape(const struct uk_graph_value *v) {

@@ -13,6 +13,7 @@
 enum { UK_RANK = UK_NETWORK_DIMENSIONS };
 
 struct uk_operator;
+struct uk_graph_region;
 
 /* ---- open sizes ----
  *
@@ -73,6 +74,10 @@ struct uk_graph_value {
     struct uk_graph_value *storage;
     bool is_slice; /* a part of the storage, with its strides, that begins at element slice_at */
     int64_t slice_at;
+    /* The value is one of the parts into which the outermost dimension of the storage divides it, contiguous:
+     * that of the loop's iteration, counted from the end if is_reversed. NULL: its place is fixed. */
+    const struct uk_graph_region *mover;
+    bool is_reversed;
     /* Open sizes. A value whose extents depend on them has those of each point in `at`; a constant whose
      * elements do has those of each point in `data_at`. A block has the first elements, in each dimension, of
      * the ones at point 0, and their strides. */
@@ -81,7 +86,8 @@ struct uk_graph_value {
     const void **data_at;
     bool is_block;
     bool follows; /* of a value made after the graph was evaluated at the points: `at` was set nevertheless */
-    const struct uk_size_form *form; /* of each extent, then of slice_at; NULL: they are fixed */
+    const struct uk_size_form *form; /* of each extent, of slice_at, of the number of elements if it has a
+                                        mover; NULL: they are fixed */
     int64_t bytes;                   /* set by plan: of its place in the block */
     /* Set by plan: byte offset in the block, first and last layer that need the value. */
     int64_t offset,
@@ -124,8 +130,39 @@ struct uk_attribute {
     };
 };
 
+/*
+ * A range of nodes, later of layers, that runs once in each iteration of a loop. A branch is a loop of at
+ * most one iteration. The nodes of a region, with those of regions inside it, are next to each other in the
+ * graph.
+ */
+struct uk_graph_region {
+    struct uk_graph_region *next;    /* in order of creation */
+    struct uk_graph_region *outside; /* NULL: the network */
+    int number;
+    bool is_branch;
+    /* The trip count of a loop is the extent of a dimension of a value, or an integer, where a negative one
+     * counts as 0. Both NULL: the condition ends the loop. */
+    const struct uk_graph_value *extent_of;
+    int dimension;
+    struct uk_graph_value *count;
+    /* A boolean that is tested before each iteration: if it is false, or true if is_negated, the loop ends.
+     * NULL: none. */
+    struct uk_graph_value *condition;
+    bool is_negated;
+    struct uk_graph_value *counter; /* an i64 in the block of memory: the iteration's number, from 0 */
+    /* While nodes are made: the last one before the region; those that end an iteration, and those that
+     * follow the region. */
+    struct uk_graph_node *before, *endings, *results;
+    /* Set by plan: the trip count at the sizes that the graph has, -1 if it is computed; its form, NULL if it
+     * is fixed; its layers, of which there are none if last < first. */
+    int64_t trips;
+    const struct uk_size_form *form;
+    int first, last;
+};
+
 struct uk_graph_node {
     struct uk_graph_node *next;
+    struct uk_graph_region *region; /* NULL: it runs once */
     int number;
     const char *name; /* the node's, or that of its first output */
     const char *type, *domain;
@@ -151,7 +188,8 @@ struct uk_graph {
     const char *name;
     struct uk_graph_value *values, **end_of_values;
     struct uk_graph_node *nodes;
-    int value_count, node_count;
+    struct uk_graph_region *regions;
+    int value_count, node_count, region_count;
     int inputs, outputs;
     struct uk_graph_value **input, **output;
     const char *unstated; /* message: the inputs without a shape, and the options that state it; NULL: none */
@@ -228,12 +266,29 @@ const int64_t *uk_stored_extents(const struct uk_graph_value *v);
 /* The number of elements with these extents. */
 int64_t uk_stored_elements(const struct uk_graph_value *v);
 /* Strides of the dimensions; the distance of the first element from that of the root storage; both in
- * elements. The offset of the first element in the network's block, in bytes, once that is planned. */
+ * elements. Values that move are taken at the beginning of their storage. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
 int64_t uk_value_begin(const struct uk_graph_value *v);
-int64_t uk_value_offset(const struct uk_graph_value *v);
+/* The offset of the first element in the network's block, in bytes, once that is planned. memory: the block,
+ * which holds the iterations of values that move; NULL: as at the beginning of their storage. */
+int64_t uk_value_offset(const struct uk_graph_value *v, const void *memory);
 /* The shape as text, "1x3x224x224", in one of a few buffers of the thread that later calls reuse. */
 const char *uk_value_shape(const struct uk_graph_value *v);
+
+/* ---- region.c: loops and branches ---- */
+
+/* Returns a new region inside `outside`; NULL: no memory. */
+struct uk_graph_region *uk_region_new(struct uk_graph *g, struct uk_graph_region *outside);
+/* Returns the trip count at the sizes that the graph has, at most if there is a condition too; -1: it is
+ * computed at run time. */
+int64_t uk_region_trips(const struct uk_graph_region *r);
+/* True if r is `outer`, or inside it; NULL is the network. */
+bool uk_region_contains(const struct uk_graph_region *outer, const struct uk_graph_region *r);
+/* Returns the region directly inside `outer` that contains r; NULL: r is `outer`, or not inside it. */
+struct uk_graph_region *uk_region_within(const struct uk_graph_region *outer, struct uk_graph_region *r);
+/* Returns the number of the part of its storage that the value, which has a mover, is in the iteration that
+ * the block of memory holds. 0: no such part exists. */
+int64_t uk_value_part(const struct uk_graph_value *v, const void *memory);
 
 /* ---- open.c: open sizes ---- */
 

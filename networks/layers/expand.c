@@ -7,7 +7,7 @@
 
 struct uk_expansion uk_expansion_begin(struct uk_graph *g, struct uk_graph_node *n,
                                        struct uk_graph_node **first) {
-    return (struct uk_expansion){.g = g, .n = n, .end = first};
+    return (struct uk_expansion){.g = g, .n = n, .end = first, .region = n->region};
 }
 
 enum uk_status uk_expansion_end(struct uk_expansion *e) {
@@ -25,7 +25,7 @@ struct uk_graph_value *uk_expand_to(struct uk_expansion *e, struct uk_graph_valu
 
     if (!n || !v) {
         e->failed = true;
-        return v ? v : e->n->output[0];
+        return v ? v : &e->missing;
     }
     va_start(ap, inputs);
     for (int i = 0; i < inputs; i++) {
@@ -36,6 +36,7 @@ struct uk_graph_value *uk_expand_to(struct uk_expansion *e, struct uk_graph_valu
     va_end(ap);
     n->output[0] = v;
     v->producer = n;
+    n->region = e->region;
     *e->end = e->last = n;
     e->end = &n->next;
     return v;
@@ -102,7 +103,7 @@ static struct uk_graph_value *constant(struct uk_expansion *e, enum uk_type type
         e->failed = true;
         *data = NULL;
     }
-    return v ? v : e->n->output[0];
+    return v ? v : &e->missing;
 }
 
 struct uk_graph_value *uk_expand_ints(struct uk_expansion *e, int count, const int64_t *list) {

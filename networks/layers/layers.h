@@ -12,6 +12,17 @@
 
 struct uk_writer;
 
+/* Operators that loops consist of, besides those that compute; see loop.c. */
+enum uk_loop_role {
+    UK_LOOP_NONE,
+    UK_LOOP_COUNTER, /* no code: the driver writes the iteration's number */
+    UK_LOOP_STATE,   /* before the loop: copies the first value of a state to its place */
+    UK_LOOP_ELEMENT, /* a view of the part of a value that is the iteration's */
+    UK_LOOP_NEXT,    /* at the end of an iteration: copies the next value of a state to its place */
+    UK_LOOP_STORE,   /* copies a value to its place in a result of the region */
+    UK_LOOP_RESULT   /* no code: the result, after the region */
+};
+
 struct uk_operator {
     const char *name, *domain;
     int since; /* oldest version of the operator set that the row is for; a newer row may replace it */
@@ -27,6 +38,7 @@ struct uk_operator {
     bool is_union;   /* Concat, Border: producers may write its inputs directly into the result (slices.c) */
     bool is_part;    /* Split, Slice: the results may be slices of the input's memory (slices.c) */
     bool is_view;    /* the result has input 0's elements under another shape */
+    enum uk_loop_role loop;
     bool channels_last;  /* its kernels are fast with channels innermost */
     bool is_channelwise; /* element by element, but a one-dimensional input has an element per channel,
                             dimension 1 */
@@ -87,6 +99,8 @@ struct uk_expansion {
     struct uk_graph *g;
     struct uk_graph_node *n;           /* the node that is replaced */
     struct uk_graph_node **end, *last; /* where the next node is linked in; the one made last */
+    struct uk_graph_region *region;    /* of nodes that are made next */
+    struct uk_graph_value missing;     /* in place of values for which there was no memory */
     bool failed;                       /* no memory */
 };
 
@@ -116,6 +130,61 @@ struct uk_graph_value *uk_expand_reshape(struct uk_expansion *e, struct uk_graph
                                          struct uk_graph_value *v, int rank, const int64_t *extent);
 struct uk_graph_value *uk_expand_transpose(struct uk_expansion *e, struct uk_graph_value *to,
                                            struct uk_graph_value *v, int rank, const int64_t *perm);
+
+/*
+ * ---- loop.c: loops and branches ----
+ *
+ *     uk_expand_loop(e, x, 0);
+ *     h = uk_expand_state(e, NULL, first);
+ *     v = uk_expand_element(e, NULL, x, false);
+ *     sum = uk_expand_to(e, NULL, "Add", 2, h, v);
+ *     uk_expand_next(e, h, sum);
+ *     all = uk_expand_collect(e, NULL, sum, false);
+ *     uk_expand_loop_end(e);
+ *     last = uk_expand_final(e, NULL, h);
+ *
+ * Nodes that are made between the begin and the end of a loop belong to it; they may read values of outside.
+ * Loops may be nested. As elsewhere `to` is the value that is computed, or NULL for a new one.
+ */
+
+/* Begins a loop of as many iterations as that dimension has elements. */
+void uk_expand_loop(struct uk_expansion *e, const struct uk_graph_value *extent_of, int dimension);
+/* Begins a loop of `count` iterations, an i64 of one element, or NULL for no bound. After states are made,
+ * uk_expand_while() makes it end when the boolean, one element, is false before an iteration. */
+void uk_expand_counted_loop(struct uk_expansion *e, struct uk_graph_value *count);
+void uk_expand_while(struct uk_expansion *e, struct uk_graph_value *condition);
+/* Begins a branch: its nodes run if the boolean, one element, is true, or false if is_negated. It ends as a
+ * loop does. uk_expand_store() makes `to`, a value of outside, equal to y; each branch that may run stores
+ * one, and after them uk_expand_either() defines it. */
+void uk_expand_branch(struct uk_expansion *e, struct uk_graph_value *condition, bool is_negated);
+struct uk_graph_value *uk_expand_store(struct uk_expansion *e, struct uk_graph_value *to,
+                                       struct uk_graph_value *y);
+void uk_expand_either(struct uk_expansion *e, struct uk_graph_value *to, struct uk_graph_value *a,
+                      struct uk_graph_value *b);
+/* Links in nodes that were made already, which then belong to the loop, if one has begun. */
+void uk_expand_nodes(struct uk_expansion *e, struct uk_graph_node *first);
+void uk_expand_loop_end(struct uk_expansion *e);
+/* Returns a state of the loop that has begun: `init`, a value of outside, in the first iteration. It is a
+ * copy. */
+struct uk_graph_value *uk_expand_state(struct uk_expansion *e, struct uk_graph_value *to,
+                                       struct uk_graph_value *init);
+/* Has the state take that value, of the same type and shape, at the end of each iteration: all states at the
+ * same time, wherever in the loop this is called. */
+void uk_expand_next(struct uk_expansion *e, struct uk_graph_value *state, struct uk_graph_value *next);
+/* Returns x[t], or x[T - 1 - t] if is_reversed, in iteration t of T: x, a value of outside, without
+ * dimension 0, whose extent must be the trip count. */
+struct uk_graph_value *uk_expand_element(struct uk_expansion *e, struct uk_graph_value *to,
+                                         struct uk_graph_value *x, bool is_reversed);
+/* Returns the values that y, computed in the loop, has in all iterations, along a new dimension 0; a value of
+ * outside, defined at the loop's end. Nothing is made for a `to` that nobody reads. The trip count must be
+ * known, and the loop must run to its end. */
+struct uk_graph_value *uk_expand_collect(struct uk_expansion *e, struct uk_graph_value *to,
+                                         struct uk_graph_value *y, bool is_reversed);
+/* Returns the number of the iteration, from 0: an i64 of rank 0. */
+struct uk_graph_value *uk_expand_iteration(struct uk_expansion *e);
+/* After the end of the loop: the state's last value. */
+struct uk_graph_value *uk_expand_final(struct uk_expansion *e, struct uk_graph_value *to,
+                                       struct uk_graph_value *state);
 
 /* ---- text.c: writing programs ---- */
 
@@ -305,7 +374,15 @@ UK_INFER(mod);
 UK_INFER(power);
 UK_INFER(prelu);
 UK_INFER(nary);
-UK_EXPAND(if);                 /* control.c */
+UK_EXPAND(if);          /* control.c */
+UK_INFER(loop_counter); /* loop.c */
+UK_INFER(loop_element);
+UK_INFER(loop_next);
+UK_INFER(loop_result);
+UK_WRITE(copy);
+enum uk_status uk_fold_nothing(struct uk_graph *g, struct uk_graph_node *n);
+UK_EXPAND(scan); /* scan.c */
+UK_EXPAND(move_first);
 UK_EXPAND(skip_normalization); /* contrib.c */
 UK_EXPAND(bias_gelu);
 UK_EXPAND(fused_conv);

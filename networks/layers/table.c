@@ -40,6 +40,7 @@ static const struct {
     {"axes", UK_A_INTS},
     {"beta", UK_A_FLOAT},
     {"bias", UK_A_FLOAT},
+    {"body", UK_A_GRAPH},
     {"consumed_inputs", UK_A_INTS},
     {"coordinate_transformation_mode", UK_A_STRING},
     {"cubic_coeff_a", UK_A_FLOAT},
@@ -73,6 +74,10 @@ static const struct {
     {"round_mode", UK_A_STRING},
     {"scale", UK_A_FLOAT},
     {"scales", UK_A_FLOATS},
+    {"scan_input_axes", UK_A_INTS},
+    {"scan_input_directions", UK_A_INTS},
+    {"scan_output_axes", UK_A_INTS},
+    {"scan_output_directions", UK_A_INTS},
     {"shape", UK_A_INTS},
     {"softcap", UK_A_FLOAT},
     {"split", UK_A_INTS},
@@ -287,8 +292,9 @@ static enum uk_status expand(struct uk_graph *g, struct uk_graph_node **place, b
     if (s || !n->op->expand || (s = n->op->expand(g, n, &first)) || (!first && n->op->infer))
         return s;
     *expanded = true;
-    while (*end)
-        end = &(*end)->next;
+    for (; *end; end = &(*end)->next)
+        if (!(*end)->region)
+            (*end)->region = n->region;
     *end = n->next;
     *place = first;
     return UK_OK;

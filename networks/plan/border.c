@@ -92,11 +92,11 @@ static bool is_conv_of_bytes(const struct uk_graph_node *n) {
 
 /* True if the value is computed for this convolution only, in whichever layout, and the convolution does not
  * gather windows, which needs contiguous rows. */
-static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
+static bool is_own(struct uk_graph *g, const struct uk_graph_value *v, const struct uk_graph_node *by) {
     const struct uk_graph_node *n = v->producer;
 
-    return n && v->uses == 1 && !v->data && !n->is_folded && !n->op->is_view && !n->op->is_union &&
-           !n->op->is_part && !uk_gathers_windows(g, n);
+    return n && n->region == by->region && !n->op->loop && v->uses == 1 && !v->data && !n->is_folded &&
+           !n->op->is_view && !n->op->is_union && !n->op->is_part && !uk_gathers_windows(g, n);
 }
 
 /* True if an extent of the image depends on open sizes: so does what its border must be then. */
@@ -117,7 +117,7 @@ static bool image_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t 
     struct uk_window w;
 
     if (!x || x->extent[x->rank - 1] < SHORTEST_ROW || x->extent[1] <= FEW_CHANNELS ||
-        uk_value_elements(x) < 1 || !is_own(g, x) || is_open(g, x) ||
+        uk_value_elements(x) < 1 || !is_own(g, x, n) || is_open(g, x) ||
         uk_window_of(g, n, n->input[FILTER]->extent + 2, &w) || !uk_window_pads(&w))
         return false;
     image = *x;

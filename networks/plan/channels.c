@@ -61,6 +61,7 @@ struct uk_graph_node *uk_enlarge_input(struct uk_graph *g, const struct uk_opera
     n->input[1] = zero;
     zero->uses++;
     n->output[0] = y;
+    n->region = conv->region;
     n->next = *place;
     *place = n;
     conv->input[0] = y;

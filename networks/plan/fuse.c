@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups nodes into layers. A layer begins with the first node that belongs to none, and grows by elementwise
- * nodes on its results with the same shape, as long as only one of its values is read outside: that value is
- * the layer's result.
+ * nodes of its region on its results with the same shape, as long as only one of its values is read outside:
+ * that value is the layer's result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void grow(struct grouping *gr, struct uk_layer *l, int first) {
 
     for (int i = first + 1; i < gr->count && i < first + WINDOW && l->nodes < MOST_NODES; i++) {
         const struct uk_graph_node *n = gr->node[i];
-        if (gr->taken[i] || !uk_node_is_elementwise(n) || !reads_layer(l, n) ||
+        if (gr->taken[i] || n->region != l->region || !uk_node_is_elementwise(n) || !reads_layer(l, n) ||
             !same_shape(gr->p->g, n->output[0], shape))
             continue;
         l->node[l->nodes++] = n;
@@ -122,6 +122,7 @@ static enum uk_status group(struct grouping *gr, const int *position) {
             if (!l)
                 return uk_graph_no_memory(gr->p->g);
             l->node[l->nodes++] = n;
+            l->region = n->region;
             l->result = n->output[j];
             if (results == 1 && j == 0 && !n->op->is_union) /* other layers may write slices of a union */
                 grow(gr, l, i);

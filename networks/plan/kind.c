@@ -70,6 +70,7 @@ static const char *kind_without_products(const struct uk_layer *l) {
 
     return uk_is_border(n)             ? "border"
            : !strcmp(n->type, "Copy")  ? "copy"
+           : n->op->loop               ? "copy"
            : n->op->is_union           ? "concat"
            : uk_node_is_elementwise(n) ? "elements"
                                        : "other";

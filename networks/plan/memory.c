@@ -2,7 +2,7 @@
 /*
  * Assigns places in one block of memory. A value lives from the layer that computes it to the last one that
  * reads it, inputs from the beginning and outputs to the end; values that live at the same time do not
- * overlap.
+ * overlap. A value of outside that a loop reads or writes lives during the whole loop.
  *
  * Greedy placement, one value after the other at the lowest offset that is free for its whole life, in two
  * orders, of which the one that takes less memory is kept: largest first, and by the most bytes live during
@@ -28,26 +28,54 @@ static int64_t find_bytes(const struct uk_graph *g, const struct uk_graph_value 
     return (most + UK_PLACE_ALIGNMENT - 1) / UK_PLACE_ALIGNMENT * UK_PLACE_ALIGNMENT;
 }
 
+/* Gives values that are empty, as a loop has no iterations, room for one part: layers of the loop may be run
+ * one by one. */
+static void hold_parts(const struct uk_graph *g) {
+    for (struct uk_graph_value *v = g->values; v; v = v->next)
+        if (v->mover && uk_storage(v)->bytes < v->bytes)
+            uk_storage(v)->bytes = v->bytes;
+}
+
 static int64_t bytes_of(const struct uk_graph_value *v) {
     return v->bytes;
 }
 
-static void live_at(struct uk_graph_value *v, int layer) {
+/* The value is needed in a layer of the region. One of outside is needed by all layers of the loop then, as
+ * an iteration may follow. */
+static void live_at(struct uk_graph_value *v, struct uk_graph_region *in, int layer) {
     v = uk_storage(v);
-    if (v->first < 0 || layer < v->first)
-        v->first = layer;
-    if (layer > v->last)
-        v->last = layer;
+    const struct uk_graph_region *loop = uk_region_within(v->producer ? v->producer->region : NULL, in);
+    const int first = loop ? loop->first : layer, last = loop ? loop->last : layer;
+
+    if (v->first < 0 || first < v->first)
+        v->first = first;
+    if (last > v->last)
+        v->last = last;
+}
+
+static void find_regions(const struct uk_plan *p) {
+    for (int i = 0; i < p->count; i++)
+        for (struct uk_graph_region *r = p->layer[i]->region; r; r = r->outside) {
+            if (r->last < r->first)
+                r->first = i;
+            r->last = i;
+        }
 }
 
 static void lifetimes(const struct uk_plan *p) {
     for (int i = 0; i < p->g->inputs; i++)
-        live_at(p->g->input[i], 0);
+        live_at(p->g->input[i], NULL, 0);
     for (int i = 0; i < p->count; i++)
         for (int j = 0; j < p->layer[i]->arguments; j++)
-            live_at((struct uk_graph_value *)p->layer[i]->argument[j], i);
+            live_at((struct uk_graph_value *)p->layer[i]->argument[j], p->layer[i]->region, i);
     for (int i = 0; i < p->g->outputs; i++)
-        live_at(p->g->output[i], p->count);
+        live_at(p->g->output[i], NULL, p->count);
+    for (struct uk_graph_region *r = p->g->regions; r; r = r->next) {
+        struct uk_graph_value *const read[] = {r->counter, r->count, r->condition};
+        for (int i = 0; i < 3 && r->first <= r->last; i++)
+            if (read[i])
+                live_at(read[i], r, r->first);
+    }
 }
 
 static bool has_place(const struct uk_graph_value *v) {
@@ -160,9 +188,11 @@ enum uk_status uk_plan_memory(struct uk_plan *p) {
 
     if (!value)
         return uk_graph_no_memory(p->g);
+    find_regions(p);
     lifetimes(p);
     for (struct uk_graph_value *v = p->g->values; v; v = v->next)
         v->bytes = v->has_shape && v->type != UK_TYPES ? find_bytes(p->g, v) : 0;
+    hold_parts(p->g);
     for (struct uk_graph_value *v = p->g->values; v; v = v->next)
         if (has_place(v))
             value[count++] = v;

@@ -30,7 +30,7 @@ static bool is_row_major(const struct uk_graph *g, const struct uk_graph_value *
     return true;
 }
 
-static void set_identity(struct uk_graph_value *v) {
+void uk_set_row_major(struct uk_graph_value *v) {
     for (int i = 0; i < v->rank; i++)
         v->order[i] = i;
     v->is_laid_out = true;
@@ -48,9 +48,8 @@ static void set_channels_last(struct uk_graph_value *v) {
 
 static const struct uk_operator copy_operator = {.name = "Copy", .domain = "", .expression = "$0"};
 
-/* Inserts a node before `place` that copies the value into row-major order; NULL: no memory. */
-static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value *v,
-                                      struct uk_graph_node **place) {
+struct uk_graph_value *uk_copy_row_major(struct uk_graph *g, struct uk_graph_value *v,
+                                         struct uk_graph_node **place, struct uk_graph_region *region) {
     struct uk_graph_value *copy = uk_value_new(g, v->name);
     struct uk_graph_node *n = copy ? uk_node_new(g, &copy_operator, v->name, 1) : NULL;
 
@@ -59,9 +58,10 @@ static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value 
     uk_copy_type_and_shape(copy, v);
     copy->producer = n;
     copy->uses = 1;
-    set_identity(copy);
+    uk_set_row_major(copy);
     n->input[0] = v;
     n->output[0] = copy;
+    n->region = region;
     n->next = *place;
     *place = n;
     return copy;
@@ -87,13 +87,13 @@ static bool view_order(struct uk_graph *g, struct uk_graph_node *n) {
         memcpy(y->order, x->order, sizeof y->order);
         return true;
     }
-    set_identity(y);
+    uk_set_row_major(y);
     return is_row_major(g, x);
 }
 
 static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **place) {
     if (!view_order(g, n)) {
-        struct uk_graph_value *copy = copy_of(g, n->input[0], place);
+        struct uk_graph_value *copy = uk_copy_row_major(g, n->input[0], place, n->region);
         if (!copy)
             return uk_graph_no_memory(g);
         n->input[0] = copy;
@@ -122,11 +122,11 @@ static void place_result(const struct uk_graph *g, const struct uk_graph_node *n
     const bool by_kernels = n->op->channels_last && !uk_node_is_elementwise(n);
 
     if (y->is_output)
-        set_identity(y);
+        uk_set_row_major(y);
     else if (y->rank >= 3 && (by_kernels || y->wants_channels_last))
         set_channels_last(y);
     else if (!take_order(g, y, n))
-        set_identity(y);
+        uk_set_row_major(y);
 }
 
 /* Copies an output of the network unless it has memory of its own in row-major order. */
@@ -141,7 +141,7 @@ static enum uk_status place_output(struct uk_graph *g, int i, struct uk_graph_no
         storage->is_output = true;
         return UK_OK;
     }
-    struct uk_graph_value *copy = copy_of(g, v, end);
+    struct uk_graph_value *copy = uk_copy_row_major(g, v, end, NULL);
     if (!copy)
         return uk_graph_no_memory(g);
     copy->is_output = true;
@@ -154,15 +154,15 @@ enum uk_status uk_plan_orders(struct uk_graph *g) {
     enum uk_status s = UK_OK;
 
     for (int i = 0; i < g->inputs; i++)
-        set_identity(g->input[i]);
+        uk_set_row_major(g->input[i]);
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
         if (n->op->channels_last && !uk_node_is_elementwise(n) && n->inputs && n->input[0])
             n->input[0]->wants_channels_last = true;
     for (struct uk_graph_node *n; (n = *place) && !s; place = &(*place)->next) {
         if (n->is_folded)
             continue;
-        if (n->op->is_view) {
-            s = place_view(g, n, place);
+        if (n->op->is_view || uk_has_loop_place(n)) {
+            s = n->op->loop ? uk_place_loop_part(g, n) : place_view(g, n, place);
             while (*place != n) /* skip the copy */
                 place = &(*place)->next;
             continue;
@@ -175,7 +175,7 @@ enum uk_status uk_plan_orders(struct uk_graph *g) {
     }
     for (struct uk_graph_value *v = g->values; v; v = v->next)
         if (v->data && !v->is_laid_out)
-            set_identity(v);
+            uk_set_row_major(v);
     for (int i = 0; i < g->outputs && !s; i++)
         s = place_output(g, i, place);
     return s;

@@ -34,5 +34,7 @@ enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem, 
     }
     if (!s)
         s = write_layers(p, stem, context);
+    if (!s)
+        s = uk_plan_trips(g);
     return s ? s : uk_plan_memory(p);
 }

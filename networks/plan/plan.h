@@ -27,6 +27,7 @@ struct uk_layer {
     int number;
     const struct uk_graph_node **node; /* in order of computation */
     int nodes;
+    struct uk_graph_region *region; /* NULL: it runs once */
     struct uk_graph_value *result;
     const struct uk_graph_value **argument; /* the function's arguments, the result last */
     int arguments;
@@ -88,6 +89,20 @@ void uk_border_fill(const struct uk_graph_value *v, void *memory);
 enum uk_status uk_plan_orders(struct uk_graph *g);
 /* Returns the value whose memory holds the elements of v. */
 struct uk_graph_value *uk_storage(struct uk_graph_value *v);
+void uk_set_row_major(struct uk_graph_value *v);
+/* Inserts a node of the region before `place` that copies the value into row-major order; NULL: no memory. */
+struct uk_graph_value *uk_copy_row_major(struct uk_graph *g, struct uk_graph_value *v,
+                                         struct uk_graph_node **place, struct uk_graph_region *region);
+
+/* ---- loops.c: values that go into loops and out of them ---- */
+
+/* True for a node whose output has a place that the loop decides, or no place. */
+bool uk_has_loop_place(const struct uk_graph_node *n);
+/* Sets the order and the storage of the output of such a node. It may insert a copy before the node, or
+ * before its region. */
+enum uk_status uk_place_loop_part(struct uk_graph *g, struct uk_graph_node *n);
+/* Finds the trip counts, and their forms. */
+enum uk_status uk_plan_trips(struct uk_graph *g);
 
 /* ---- slices.c: concatenation, splits and borders without copies ---- */
 

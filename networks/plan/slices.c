@@ -27,8 +27,8 @@ static bool same_order(const struct uk_graph_value *a, const struct uk_graph_val
 }
 
 static bool is_free(const struct uk_graph *g, const struct uk_graph_value *v) {
-    return v->producer && !v->data && !v->storage && !v->is_input && !v->is_output &&
-           uk_value_elements(v) > 0 && !is_viewed(g, v);
+    return v->producer && !v->producer->op->loop && !v->data && !v->storage && !v->is_input &&
+           !v->is_output && uk_value_elements(v) > 0 && !is_viewed(g, v);
 }
 
 /* Nodes that one layer may contain. If there are more than CHAIN, the layer is assumed to read anything. */
@@ -57,13 +57,14 @@ struct range {
 static struct range range_of(const struct uk_graph_value *v) {
     int64_t stride[UK_RANK];
     struct range r = {v, uk_value_begin(v), uk_value_begin(v)};
+    bool moves = false; /* then it may be anywhere in the root */
 
     uk_value_strides(v, stride);
     for (int d = 0; d < v->rank; d++)
         r.last += (v->extent[d] - 1) * stride[d];
-    while (r.root->storage)
-        r.root = r.root->storage;
-    return r;
+    for (; r.root->storage; r.root = r.root->storage)
+        moves |= r.root->mover != NULL;
+    return moves ? (struct range){r.root, 0, uk_value_elements(r.root)} : r;
 }
 
 static bool overlaps(const struct range *r, const struct uk_graph_value *v) {
@@ -94,7 +95,7 @@ static bool reads_what_it_writes(const struct uk_graph_node *last, const struct 
 
 static bool has_conflict(const struct uk_graph *g) {
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
-        for (int i = 0; i < n->outputs && !n->is_folded && !n->op->is_view; i++) {
+        for (int i = 0; i < n->outputs && !n->is_folded && !n->is_placed && !n->op->is_view; i++) {
             const struct uk_graph_value *v = n->output[i];
             const bool needs_code = v && !(n->op->is_part && v->is_slice) && uk_value_elements(v);
 
@@ -195,12 +196,23 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
             all &= v && v->rank != y->rank; /* scales and zero points are not elements */
             continue;
         }
-        if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&
-            same_order(v, y) && occurrences(n, v) == 1)
+        if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part &&
+            v->producer->region == n->region && is_free(g, v) && same_order(v, y) && occurrences(n, v) == 1)
             try_place(g, v, y);
         all &= uk_is_slice_of(v, y) || !uk_value_elements(v);
     }
     n->is_placed = all;
+}
+
+/* True if v, a part of x, would change before it is read: x is a state of a loop, v the next value of one. */
+static bool changes_before_read(const struct uk_graph *g, const struct uk_graph_value *v,
+                                struct uk_graph_value *x) {
+    const struct uk_graph_node *from = uk_storage(x)->producer;
+
+    for (const struct uk_graph_node *n = g->nodes; n && from && from->op->loop == UK_LOOP_STATE; n = n->next)
+        if (n->op->loop == UK_LOOP_NEXT && n->input[0] == v)
+            return true;
+    return false;
 }
 
 static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
@@ -212,9 +224,31 @@ static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
         int64_t from[UK_RANK] = {0};
         if (v && v->uses)
             all &= !x->data && is_free(g, v) && same_order(v, x) && uk_part_of_input(g, n, i, from) &&
-                   try_place(g, v, x);
+                   !changes_before_read(g, v, x) && try_place(g, v, x);
     }
     n->is_placed = all;
+}
+
+/* ---- results of loops ---- */
+
+/* Has the producer of a value that goes out of a loop or branch write it into the result's place. */
+static void store_directly(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *y = n->input[0];
+    const struct uk_graph_value *stored = n->output[0];
+    const struct uk_graph_node *by = y->producer;
+
+    if (!by || by->region != n->region || by->op->loop || by->op->is_view || by->op->is_part || y->data ||
+        y->storage || y->is_output || !uk_value_elements(y) || !same_order(y, stored))
+        return;
+    y->storage = stored->storage;
+    y->mover = stored->mover;
+    y->is_reversed = stored->is_reversed;
+    n->is_placed = true;
+    if (!has_conflict(g))
+        return;
+    y->storage = NULL;
+    y->mover = NULL;
+    n->is_placed = false;
 }
 
 void uk_plan_slices(struct uk_graph *g) {
@@ -226,5 +260,8 @@ void uk_plan_slices(struct uk_graph *g) {
     for (struct uk_graph_node *n = g->nodes; n; n = n->next)
         if (!n->is_folded && n->op->is_part)
             take_parts(g, n);
+    for (struct uk_graph_node *n = g->nodes; n; n = n->next)
+        if (!n->is_folded && n->op->loop == UK_LOOP_STORE)
+            store_directly(g, n);
     uk_move_slices(g);
 }

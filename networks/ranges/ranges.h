@@ -57,8 +57,8 @@ enum uk_status uk_open_unite(struct uk_graph *g, struct uk_context *c, struct uk
 
 /* ---- values.c ---- */
 
-/* Finds the form of each extent, and of slice_at, whose value at each point is slice_at[p]. Fails unless
- * there is one. */
+/* Finds the form of each extent; of slice_at, whose value at each point is slice_at[p]; and, if the value has
+ * a mover, of the number of elements. Fails unless there is one. */
 enum uk_status uk_open_value(struct uk_graph *g, struct uk_graph_value *v, const int64_t *slice_at);
 
 #endif

@@ -9,7 +9,7 @@ static bool fit(struct uk_graph *g, const int64_t *value, struct uk_size_form *f
 }
 
 enum uk_status uk_open_value(struct uk_graph *g, struct uk_graph_value *v, const int64_t *slice_at) {
-    struct uk_size_form *form = uk_alloc(&g->arena, (UK_RANK + 1) * sizeof *form);
+    struct uk_size_form *form = uk_alloc(&g->arena, (UK_RANK + 2) * sizeof *form);
     int64_t *value = calloc((size_t)g->points.count, sizeof *value);
     enum uk_status s = form && value ? UK_OK : uk_graph_no_memory(g);
 
@@ -26,6 +26,14 @@ enum uk_status uk_open_value(struct uk_graph *g, struct uk_graph_value *v, const
     if (!s && !fit(g, slice_at, &form[UK_RANK]))
         s = uk_graph_fail(g, UK_REFUSED, v->producer,
                           "the place of '%s' in memory is not affine in the sizes", v->name);
+    for (int p = 0; v->mover && p < g->points.count; p++) {
+        value[p] = 1;
+        for (int d = 0; d < v->rank; d++)
+            value[p] *= v->at ? v->at[p][d] : v->extent[d];
+    }
+    if (!s && v->mover && !fit(g, value, &form[UK_RANK + 1]))
+        s = uk_graph_fail(g, UK_REFUSED, v->producer,
+                          "the number of elements of '%s' is not a sum of products of two sizes", v->name);
     v->form = form;
     free(value);
     return s;

@@ -6,6 +6,7 @@ import random
 import re
 
 from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Graph, graph, model, node, tensor, value
+from small_networks import loops
 
 # Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
 UNARY = ("Atan Asinh Cos Cosh Sin Sinh Tan Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
@@ -276,6 +277,7 @@ def few_bits():
 ALL = {f.__name__: f for f in [
     arranged,
     branches,
+    loops,
     normalizations,
     pyramid,
     elementwise,

@@ -5,7 +5,7 @@ import math
 import random
 import sys
 
-from onnx_writer import BOOL, INT8, INT32, INT64, UINT8, model, node, tensor, value
+from onnx_writer import BOOL, INT8, INT32, INT64, UINT8, Graph, graph, model, node, tensor, value
 
 
 def weights(seed, name, shape, fan_in=None):
@@ -146,6 +146,21 @@ def borders(apart=False, batch=1, height=31, width=30):
     if apart:
         outputs += [value("c0", [1, 12, 31, 30], INT8), value("c1", [1, 12, 31, 30], INT8), value("c2", [1, 8, 31, 30], INT8)]
     return model(nodes, [value("x", [batch, 8, height, width])], outputs, tensors)
+
+
+def loops(batch=2, seq=5):
+    """A recurrence from the end of a sequence, in whose iterations another loop goes over the batch; its state
+    and the sum of all rows go on into products."""
+    inner = Graph(graph([node("Add", ["sum", "row"], ["next"]), node("Tanh", ["next"], ["each"])], [value("sum", []), value("row", [])],
+                        [value("next", []), value("each", [])]))
+    outer = Graph(graph([node("MatMul", ["h", "r"], ["hr"]), node("Add", ["hr", "v"], ["s"]), node("Tanh", ["s"], ["next"]),
+                         node("Scan", ["zero", "next"], ["sum", "rows"], num_scan_inputs=1, body=inner), node("Mul", ["rows", "sum"], ["out"])],
+                        [value("h", []), value("v", [])], [value("next", []), value("out", [])]))
+    nodes = [node("MatMul", ["x", "w"], ["p"]), node("Scan", ["first", "p"], ["last", "all"], num_scan_inputs=1, body=outer, scan_input_axes=[1], scan_input_directions=[1],
+                                                     scan_output_axes=[1], scan_output_directions=[1]),
+             node("MatMul", ["all", "w2"], ["y"]), node("Relu", ["last"], ["z"])]
+    return model(nodes, [value("x", [batch, seq, 7]), value("first", [batch, 9])], [value("y", [batch, seq, 4]), value("z", [batch, 9])],
+                 [weights(41, "w", [7, 9]), weights(42, "r", [9, 9]), weights(43, "w2", [9, 4]), tensor("zero", [9], [0.0] * 9)])
 
 
 def chain():

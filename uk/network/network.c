@@ -43,10 +43,11 @@ int uk_net_layers(const struct uk_net_job *j) {
 }
 
 double uk_net_multiply_adds(const struct uk_net_job *j) {
+    const struct uk_network_layer *l;
     double all = 0;
 
-    for (int i = 0; uk_network_layer(j->network, i); i++)
-        all += uk_network_layer(j->network, i)->multiply_adds;
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
+        all += l->multiply_adds * (l->trips < 0 ? 1 : (double)l->trips);
     return all;
 }
 

@@ -209,7 +209,7 @@ GOOD = {
     "uk_network_emit": lambda w: (w.network("read"), None, UK_EMIT_OBJECT, w.out(), w.out(ctypes.c_size_t)),
     "uk_network_emit_steps": lambda w: (w.network("read"), None, w.out(), w.out(ctypes.c_size_t)),
     "uk_network_memory": lambda w: (w.network("read", "compiled"),),
-    **{f"uk_network_{what}": lambda w: (w.network("read", "compiled"), w.memory(), 0) for what in ("input", "output", "run_layer")},
+    **{f"uk_network_{what}": lambda w: (w.network("read", "compiled"), w.memory(), 0) for what in ("input", "output", "run_layer", "next_layer")},
     "uk_network_run": lambda w: (w.network("read", "compiled"), w.memory()),
     "uk_network_interpret_layer": lambda w: (w.network("read"), w.memory(), 0, w.memory()),
     "uk_network_interpret_elements": elements,

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scan: a loop over the elements of its inputs along one dimension each. */
+#include <inttypes.h>
+#include <string.h>
+#include "layers/layers.h"
+
+/* ---- MoveFirst: dimension 0 becomes dimension `axis` ---- */
+
+enum uk_status uk_expand_move_first(struct uk_graph *g, struct uk_graph_node *n,
+                                    struct uk_graph_node **first) {
+    struct uk_expansion e = uk_expansion_begin(g, n, first);
+    enum uk_status s = uk_need_input(g, n, 0);
+    int64_t perm[UK_RANK];
+    int axis;
+
+    if (!s)
+        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 0), n->input[0]->rank, &axis);
+    if (s)
+        return s;
+    for (int d = 0; d < n->input[0]->rank; d++)
+        perm[d] = d < axis ? d + 1 : d > axis ? d : 0;
+    uk_expand_transpose(&e, n->output[0], n->input[0], n->input[0]->rank, perm);
+    return uk_expansion_end(&e);
+}
+
+/* ---- Scan: first values of states, then inputs that are scanned; last values of states, then the results of
+ * all iterations ---- */
+
+struct scan {
+    struct uk_expansion e;
+    struct uk_subgraph *body;
+    int states, scanned, collected;
+    struct uk_graph_value **all; /* results of all iterations, along dimension 0 */
+};
+
+/* Element i of a list attribute; 0 without the attribute. */
+static int64_t listed(const struct uk_graph_node *n, const char *name, int i) {
+    const struct uk_attribute *a = uk_attribute_find(n, name);
+
+    return a && i < a->count ? a->ints[i] : 0;
+}
+
+static enum uk_status check_list(struct uk_graph *g, const struct uk_graph_node *n, const char *name,
+                                 int count, bool is_flag) {
+    const struct uk_attribute *a = uk_attribute_find(n, name);
+
+    if (a && a->count != count)
+        return uk_graph_fail(g, UK_REFUSED, n, "%s has %d elements; it needs %d", name, a->count, count);
+    for (int i = 0; a && is_flag && i < count; i++)
+        if (a->ints[i] != 0 && a->ints[i] != 1)
+            return uk_graph_fail(g, UK_REFUSED, n, "%s has the element %" PRId64 ", which is neither 0 nor 1",
+                                 name, a->ints[i]);
+    return UK_OK;
+}
+
+static enum uk_status check(struct scan *sc) {
+    struct uk_graph_node *n = sc->e.n;
+    struct uk_graph *g = sc->e.g;
+    const struct uk_attribute *body = uk_attribute_find(n, "body");
+    const int64_t scanned = uk_attribute_int(n, "num_scan_inputs", 0);
+    enum uk_status s = UK_OK;
+
+    sc->body = body ? body->graph : NULL;
+    if (!sc->body || scanned < 1 || scanned > n->inputs)
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it has no body, or num_scan_inputs is %" PRId64 " of %d inputs", scanned,
+                             n->inputs);
+    sc->scanned = (int)scanned;
+    sc->states = n->inputs - sc->scanned;
+    sc->collected = n->outputs - sc->states;
+    if (sc->body->inputs != n->inputs || sc->body->outputs != n->outputs || sc->collected < 0)
+        return uk_graph_fail(
+            g, UK_REFUSED, n,
+            "its body has %d inputs and %d outputs; it needs %d and %d, of which %d are states",
+            sc->body->inputs, sc->body->outputs, n->inputs, n->outputs, sc->states);
+    for (int i = 0; i < n->inputs && !s; i++)
+        s = uk_need_input(g, n, i);
+    if (!s)
+        s = check_list(g, n, "scan_input_axes", sc->scanned, false);
+    if (!s)
+        s = check_list(g, n, "scan_input_directions", sc->scanned, true);
+    if (!s)
+        s = check_list(g, n, "scan_output_axes", sc->collected, false);
+    return s ? s : check_list(g, n, "scan_output_directions", sc->collected, true);
+}
+
+/* Returns scanned input i with the dimension along which it is scanned as the first one; NULL: refused. */
+static struct uk_graph_value *scanned_input(struct scan *sc, int i) {
+    struct uk_graph_node *n = sc->e.n;
+    struct uk_graph_value *x = n->input[sc->states + i];
+    int64_t perm[UK_RANK];
+    int axis;
+
+    if (uk_need_axis(sc->e.g, n, listed(n, "scan_input_axes", i), x->rank, &axis))
+        return NULL;
+    for (int d = 0; d < x->rank; d++)
+        perm[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
+    return axis ? uk_expand_transpose(&sc->e, NULL, x, x->rank, perm) : x;
+}
+
+static enum uk_status begin(struct scan *sc) {
+    struct uk_graph_node *n = sc->e.n;
+    struct uk_graph_value **x = uk_alloc(&sc->e.g->arena, (size_t)sc->scanned * sizeof *x);
+
+    sc->all = uk_alloc(&sc->e.g->arena, ((size_t)sc->collected + 1) * sizeof *sc->all);
+    if (!x || !sc->all)
+        return uk_graph_no_memory(sc->e.g);
+    for (int i = 0; i < sc->scanned; i++)
+        if (!(x[i] = scanned_input(sc, i)))
+            return sc->e.g->status;
+    uk_expand_loop(&sc->e, x[0], 0);
+    for (int i = 0; i < sc->states; i++)
+        uk_expand_state(&sc->e, sc->body->input[i], n->input[i]);
+    for (int i = 0; i < sc->scanned; i++)
+        uk_expand_element(&sc->e, sc->body->input[sc->states + i], x[i],
+                          listed(n, "scan_input_directions", i));
+    return UK_OK;
+}
+
+/* Collects result i; sets sc->all[i]. */
+static void collect(struct scan *sc, int i) {
+    struct uk_graph_node *n = sc->e.n;
+    struct uk_graph_value *to = n->output[sc->states + i];
+
+    sc->all[i] = to;
+    if (to && to->uses)
+        sc->all[i] =
+            uk_expand_collect(&sc->e, listed(n, "scan_output_axes", i) ? NULL : to,
+                              sc->body->output[sc->states + i], listed(n, "scan_output_directions", i));
+}
+
+static void end(struct scan *sc) {
+    struct uk_graph_node *n = sc->e.n;
+
+    for (int i = 0; i < n->outputs; i++)
+        sc->body->output[i]->uses--;
+    for (int i = 0; i < sc->states; i++)
+        uk_expand_next(&sc->e, sc->body->input[i], sc->body->output[i]);
+    for (int i = 0; i < sc->collected; i++)
+        collect(sc, i);
+    uk_expand_loop_end(&sc->e);
+    for (int i = 0; i < sc->collected; i++)
+        if (sc->all[i] != n->output[sc->states + i]) {
+            uk_expand_to(&sc->e, n->output[sc->states + i], "MoveFirst", 1, sc->all[i]);
+            uk_expand_domain(&sc->e, UK_INTERNAL_DOMAIN);
+            uk_expand_int(&sc->e, "axis", listed(n, "scan_output_axes", i));
+        }
+    for (int i = 0; i < sc->states; i++)
+        if (n->output[i])
+            uk_expand_final(&sc->e, n->output[i], sc->body->input[i]);
+}
+
+enum uk_status uk_expand_scan(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **first) {
+    struct scan sc = {.e = uk_expansion_begin(g, n, first)};
+    enum uk_status s = check(&sc);
+
+    if (!s)
+        s = begin(&sc);
+    if (s)
+        return s;
+    uk_expand_nodes(&sc.e, sc.body->nodes);
+    end(&sc);
+    n->attributes = 0; /* the body's uses stay */
+    return uk_expansion_end(&sc.e);
+}
