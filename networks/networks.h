@@ -202,10 +202,10 @@ enum uk_status uk_network_run(const struct uk_network *n, void *memory);
  * with nothing written if one is out of its range. */
 enum uk_status uk_network_run_sizes(const struct uk_network *n, void *memory, const int64_t *sizes);
 enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer);
-/* Returns the layer to run after `layer`, or first if that is -1; the number of layers: none. After the last
- * layer of a loop that is the first one again, and memory gets the number of the iteration, until the loop
- * ends; branches that are not taken are left out. A layer of a loop uses the values of that iteration, in
- * uk_network_run_layer() and in the functions below. */
+/* Returns the layer to run after `layer`, or first if that is -1; -1: none, or an argument is invalid. After
+ * the last layer of a loop that is the first one again, and memory gets the number of the iteration, until
+ * the loop ends; branches that are not taken are left out. A layer of a loop uses the values of that
+ * iteration, in uk_network_run_layer() and in the functions below. */
 int uk_network_next_layer(const struct uk_network *n, void *memory, int layer);
 /* Returns the lower bound of the activations' memory in bytes: the largest sum, over the layers, of the sizes
  * of the live tensors. */

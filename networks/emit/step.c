@@ -27,7 +27,7 @@ static bool begin_iteration(const struct uk_graph_region *r, char *memory, int64
 }
 
 /* Returns the layer to run: `layer`, or another one if it is the first of loops that have no iterations or
- * the one after the last of an iteration. r: the region of the layer before. */
+ * the one after the last of an iteration; -1: none. r: the region of the layer before. */
 static int settle(const struct uk_network *n, char *memory, const struct uk_graph_region *r, int layer) {
     for (;;) {
         const struct uk_graph_region *inner;
@@ -40,7 +40,9 @@ static int settle(const struct uk_network *n, char *memory, const struct uk_grap
                 r = r->outside;
             continue;
         }
-        if (layer == n->plan.count || !(inner = uk_region_within(r, n->plan.layer[layer]->region)))
+        if (layer == n->plan.count)
+            return -1;
+        if (!(inner = uk_region_within(r, n->plan.layer[layer]->region)))
             return layer;
         if (begin_iteration(inner, memory, 0))
             r = inner;
@@ -50,9 +52,7 @@ static int settle(const struct uk_network *n, char *memory, const struct uk_grap
 }
 
 int uk_network_next_layer(const struct uk_network *n, void *memory, int layer) {
-    const int count = n && n->is_read ? n->plan.count : 0;
-
-    if (!memory || layer >= count)
-        return count;
-    return settle(n, memory, layer < 0 ? NULL : n->plan.layer[layer]->region, layer < 0 ? 0 : layer + 1);
+    if (!memory || !n || !n->is_read || layer < -1 || layer >= n->plan.count)
+        return -1;
+    return settle(n, memory, layer < 0 ? NULL : n->plan.layer[layer]->region, layer + 1);
 }

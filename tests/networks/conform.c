@@ -115,7 +115,7 @@ static enum uk_status run(struct conformance *c, void *memory) {
 
     if (!c->interpret)
         return uk_network_run(c->n, memory);
-    for (int i = -1; !s && uk_network_layer(c->n, i = uk_network_next_layer(c->n, memory, i));)
+    for (int i = -1; !s && (i = uk_network_next_layer(c->n, memory, i)) >= 0;)
         if (uk_network_layer(c->n, i)->output.elements)
             s = uk_network_interpret_layer(c->n, memory, i, uk_network_layer_output(c->n, memory, i));
     return s;

@@ -180,7 +180,7 @@ static bool run_all(struct layerwise *w) {
         return false;
     memset(w->memory, 0xa5, bytes);
     done = run_whole(w);
-    for (int i = -1; done && uk_network_layer(w->n, i = uk_network_next_layer(w->n, w->memory, i));)
+    for (int i = -1; done && (i = uk_network_next_layer(w->n, w->memory, i)) >= 0;)
         done = run_layer(w, i);
     return !fclose(w->log) && done;
 }

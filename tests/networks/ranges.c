@@ -121,7 +121,7 @@ static bool check_layer(struct ranges *r, const int64_t *size, int layer) {
 }
 
 static bool check_layers(struct ranges *r, const int64_t *size) {
-    for (int i = -1; uk_network_layer(r->n, i = uk_network_next_layer(r->n, r->memory, i));)
+    for (int i = -1; (i = uk_network_next_layer(r->n, r->memory, i)) >= 0;)
         if (uk_network_run_layer(r->n, r->memory, i))
             return fail(r, size, "a layer refuses its arguments");
         else if (!check_layer(r, size, i))

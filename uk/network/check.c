@@ -221,7 +221,7 @@ int uk_net_run_layers(struct uk_net_job *j) {
     if (!c.runs)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     uk_progress_begin_items("", progress, j);
-    for (int i = -1; (i = uk_network_next_layer(j->network, j->memory, i)) < j->layers && !status;) {
+    for (int i = -1; (i = uk_network_next_layer(j->network, j->memory, i)) >= 0 && !status;) {
         j->layer = i;
         status = uk_net_call_layer(j, i);
         if (!status)

@@ -227,10 +227,10 @@ GOOD = {
 TEXT_LABELS = tuple(label(value) for value in TEXTS if value is not None)
 HARMLESS = {("uk_network_destroy", 0): ("NULL",), ("uk_network_device_destroy", 0): ("NULL",), ("uk_network_read", 1): TEXT_LABELS,
             ("uk_network_read", 4): ("NULL", *TEXT_LABELS), ("uk_network_schedule", 1): TEXT_LABELS, ("uk_network_schedule", 2): ("b''",),
-            ("uk_network_schedule", 4): ("NULL",)}
+            ("uk_network_schedule", 4): ("NULL",), ("uk_network_next_layer", 2): ("-1",)}
 # Pattern in the message instead of the value.
 CUES = {("uk_network_schedule", 2): "expected 'layer'", ("uk_network_read_file", 1): "No such file|NULL|too long", ("uk_network_read_tensor", 1): "No such file|NULL|too long"}
-RETURNED = {"uk_network_message": b"", "uk_network_name": b""}
+RETURNED = {"uk_network_message": b"", "uk_network_name": b"", "uk_network_next_layer": -1}
 
 
 def judge(w, name, i, arguments, value, result):
