@@ -141,6 +141,19 @@ add("FusedMatMul_batch_a", "FusedMatMul", [f32(6, 5, 3, 7), OTHER], transBatchA=
 add("FusedMatMul_batch_b", "FusedMatMul", [SQUARE, f32(7, 5, 3, 8)], transBatchB=1, constants=(1,))
 add("FusedMatMul_batch_ab", "FusedMatMul", [f32(7, 5, 3, 6), f32(8, 5, 3, 7)], transBatchA=1, transBatchB=1, transA=1, transB=1)
 
+# ---- images: x, roi, scales, sizes ----
+
+PHOTO = f32(1, 2, 13, 9)
+for transformation in "half_pixel pytorch_half_pixel align_corners asymmetric half_pixel_symmetric".split():
+    for excludes in (0, 1):
+        for name, size in {"larger": [1, 2, 20, 23], "smaller": [1, 2, 5, 4], "one": [1, 2, 1, 6]}.items():
+            more = {"domain": "", "opset": 19, "exclude_outside": excludes, "coordinate_transformation_mode": transformation}
+            inputs = [PHOTO, None, None, numpy.array(size)]
+            add(f"Resize_cubic_{transformation}_{excludes}_{name}", "Resize", inputs, constants=(3,), mode="cubic", cubic_coeff_a=-0.5 - excludes / 4, **more)
+            if excludes and name == "smaller" and transformation == "half_pixel":  # ONNX Runtime always excludes
+                for mode in ("linear", "cubic"):
+                    add(f"Resize_{mode}_antialias", "Resize", inputs, constants=(3,), mode=mode, antialias=1, **more)
+
 # ---- rotary embeddings: x, positions, cosines, sines ----
 
 
