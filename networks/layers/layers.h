@@ -339,6 +339,10 @@ UK_INFER(scatter_nd);
 UK_WRITE(scatter_nd);
 UK_INFER(tensor_scatter);
 UK_WRITE(tensor_scatter);
+UK_INFER(max_unpool); /* unpool.c */
+UK_WRITE(max_unpool);
+UK_INFER(col2im);
+UK_WRITE(col2im);
 UK_INFER(resize); /* resize.c */
 UK_WRITE(resize);
 UK_INFER(quantize); /* quantized.c */

@@ -18,7 +18,8 @@ enum uk_status uk_infer_pool(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     memcpy(extent, n->input[0]->extent, 2 * sizeof *extent);
     memcpy(extent + 2, w.out, (size_t)w.dimensions * sizeof *extent);
-    return uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
+    s = uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
+    return s || strcmp(n->type, "MaxPool") ? s : uk_set_output(g, n, 1, UK_I64, n->input[0]->rank, extent);
 }
 
 const char *uk_minimum_text(enum uk_type t) {
@@ -62,14 +63,74 @@ void uk_write_window_count(struct uk_writer *w, const struct uk_graph_node *n, c
              p->dimensions > 2 ? " * @l[i4]" : "");
 }
 
+/* Writes the number of an element of an image, counted column by column, from @first[all], its number row by
+ * row. */
+static void by_columns(const struct uk_window *p, const char *all, char *text, size_t room) {
+    int64_t columns = 1, rows = 1;
+    size_t used = 0;
+
+    for (int d = 0; d < p->dimensions; d++)
+        rows *= p->in[d];
+    for (int d = 0; d < p->dimensions && rows; d++) {
+        const int64_t row = rows / p->in[d];
+        used += (size_t)snprintf(text + used, room - used,
+                                 "%1$s(@first[%2$s] / %3$" PRId64 " - @first[%2$s] / %4$" PRId64
+                                 " * %5$" PRId64 ") * %6$" PRId64,
+                                 d ? " + " : "", all, row, rows, p->in[d], columns);
+        columns *= p->in[d];
+        rows = row;
+    }
+}
+
+/* Writes MaxPool's output 1, the place of each maximum in the whole tensor: of several the first one, and of
+ * NaN the first NaN. Places are row-major; with storage_order=1 those in an image are column-major. A window
+ * that lies in the padding has -1. */
+static void write_indices(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p) {
+    const char *none = "9223372036854775807", *all = uk_iterators(n->output[0]->rank);
+    char over[32] = "", ranges[768] = "", at[320] = "", place[320] = "", number[640] = "";
+    size_t listed = 0, ranged = 0, used = 0, put = 0;
+    int64_t image = 1, step;
+
+    for (int d = 0; d < p->dimensions; d++)
+        image *= p->in[d];
+    step = image;
+    for (int d = 0; d < p->dimensions; d++) {
+        char position[96];
+        snprintf(position, sizeof position, "%" PRId64 "*i%d + %" PRId64 "*r%d - %" PRId64, p->stride[d],
+                 d + 2, p->dilation[d], d, p->before[d]);
+        step = p->in[d] ? step / p->in[d] : 0;
+        used += (size_t)snprintf(at + used, sizeof at - used, ", %s", position);
+        put += (size_t)snprintf(place + put, sizeof place - put, "%s%" PRId64 "*(%s)", d ? " + " : "", step,
+                                position);
+        listed += (size_t)snprintf(over + listed, sizeof over - listed, "%sr%d", d ? ", " : "", d);
+        ranged += (size_t)snprintf(ranges + ranged, sizeof ranges - ranged,
+                                   "%sr%d < %" PRId64 " and 0 <= %s and %s < %" PRId64, d ? " and " : "", d,
+                                   p->kernel[d], position, position, p->in[d]);
+    }
+    snprintf(number, sizeof number, "@first[%s]", all);
+    if (uk_attribute_int(n, "storage_order", 0))
+        by_columns(p, all, number, sizeof number);
+    uk_write_temp_like(w, n, "m", n->input[0]->type);
+    uk_write_temp_like(w, n, "first", UK_I64);
+    uk_write(w, n, "@m[%s] = max(%s where %s) $0[i0, i1%s]", all, over, ranges, at);
+    uk_write(w, n,
+             "@first[%1$s] = min(%2$s where %3$s) select($0[i0, i1%4$s] == @m[%1$s] or $0[i0, i1%4$s] != "
+             "$0[i0, i1%4$s], index(%5$s), %6$s)",
+             all, over, ranges, at, place, none);
+    uk_write(w, n,
+             "$y[%1$s] = select(@first[%1$s] == %2$s, -1, index(%3$" PRId64 "*i0 + %4$" PRId64 "*i1) + %5$s)",
+             all, none, image * n->input[0]->extent[1], image, number);
+}
+
 enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const bool average = !strcmp(n->type, "AveragePool");
     const int rank = n->output[0]->rank;
     struct uk_window p;
     enum uk_status s = uk_window_of(w->g, n, NULL, &p);
 
-    (void)output;
-    if (s)
+    if (!s && output)
+        write_indices(w, n, &p);
+    if (s || output)
         return s;
     char count[64];
     const bool pads = uk_window_pads(&p), any = *uk_window_iterators(&p);

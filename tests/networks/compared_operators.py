@@ -154,6 +154,13 @@ for transformation in "half_pixel pytorch_half_pixel align_corners asymmetric ha
                 for mode in ("linear", "cubic"):
                     add(f"Resize_{mode}_antialias", "Resize", inputs, constants=(3,), mode=mode, antialias=1, **more)
 
+for columns in (0, 1):
+    for name, more in {"plain": {}, "strides": {"strides": [2, 3]}, "pads": {"pads": [1, 0, 1, 2], "strides": [2, 2]}, "dilated": {"dilations": [2, 2]}, "ceil": {"strides": [2, 2], "ceil_mode": 1}}.items():
+        add(f"MaxPool_places_{name}_{columns}", "MaxPool", [PHOTO], 2, domain="", kernel_shape=[3, 3], storage_order=columns, **more)
+add("MaxUnpool", "MaxUnpool", [f32(2, 3, 4, 5), rng.permutation(480)[:120].reshape(2, 3, 4, 5)], domain="", kernel_shape=[2, 2], strides=[2, 2])
+add("Col2Im", "Col2Im", [f32(2, 12, 9), numpy.array([5, 6]), numpy.array([2, 2])], domain="", constants=(1, 2), strides=[1, 2], dilations=[2, 1])
+add("Col2Im_pads", "Col2Im", [f32(2, 12, 12), numpy.array([5, 6]), numpy.array([3, 2])], domain="", constants=(1, 2), strides=[2, 2], pads=[1, 1, 2, 1])
+
 # ---- rotary embeddings: x, positions, cosines, sines ----
 
 

@@ -206,6 +206,16 @@ def samples():
     return model(nodes, [value("x", [1, 2, 4, 5])], [value("y", [1, 2, 3, 4])], [values(40, "theta", [1, 2, 3]), tensor("size", [4], [1, 2, 3, 4], INT64)], opset=20)
 
 
+def windows():
+    """Images made of the maxima and of the blocks of windows."""
+    nodes = [
+        node("MaxPool", ["x"], ["a", "at"], kernel_shape=[2, 2], strides=[2, 2]), node("MaxUnpool", ["a", "at"], ["b"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Reshape", ["x", "columns"], ["c"]), node("Col2Im", ["c", "image", "block"], ["d"], strides=[2, 2]), node("Add", ["b", "d"], ["y"]),
+    ]
+    tensors = [tensor(name, [len(v)], v, INT64) for name, v in {"columns": [1, 8, 6], "image": [4, 6], "block": [2, 2]}.items()]
+    return model(nodes, [value("x", [1, 2, 4, 6])], [value("y", [1, 2, 4, 6])], tensors, opset=18)
+
+
 def branches():
     """Operators that are others by the time that layers are made."""
     choice = {f"{key}_branch": Graph(graph([node(op, ["x"], ["t"])], outputs=[value("t", [2, 3])])) for key, op in (("then", "Neg"), ("else", "Abs"))}
@@ -288,6 +298,7 @@ ALL = {f.__name__: f for f in [
     fused,
     attention,
     samples,
+    windows,
     scatters,
     indices,
     integers_computed,
