@@ -214,6 +214,23 @@ const char *uk_express_bit_shift(struct uk_graph *g, const struct uk_graph_node 
     return strcmp(uk_attribute_string(n, "direction", ""), "LEFT") ? "$0 >> $1" : "$0 << $1";
 }
 
+/* ---- SwiGLU ---- */
+
+/* Unlike other operators of two operands it does not broadcast. */
+enum uk_status uk_infer_swiglu(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = uk_need_input(g, n, 1);
+    if (s)
+        return s;
+    if (!uk_same_extents(g, n->input[0], n->input[1]) || !uk_is_real(n->input[0]->type))
+        return uk_graph_fail(
+            g, UK_REFUSED, n, "inputs of type %s and shapes %s and %s are not two of floats of one shape",
+            uk_type_name(n->input[0]->type), uk_value_shape(n->input[0]), uk_value_shape(n->input[1]));
+    return uk_infer_broadcast(g, n);
+}
+
 /* ---- Pow ---- */
 
 enum uk_status uk_infer_power(struct uk_graph *g, struct uk_graph_node *n) {

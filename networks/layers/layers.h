@@ -303,8 +303,12 @@ UK_INFER(lp_normalization);
 UK_WRITE(lp_normalization);
 UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
+UK_INFER(mean_variance);
+UK_WRITE(mean_variance);
 UK_INFER(lrn);
 UK_WRITE(lrn);
+UK_INFER(det); /* determinant.c */
+UK_WRITE(det);
 UK_INFER(grid_sample); /* sample.c */
 UK_WRITE(grid_sample);
 UK_INFER(affine_grid);
@@ -365,6 +369,7 @@ UK_INFER(qlinear_pool); /* quantized_pool.c */
 UK_WRITE(qlinear_pool);
 UK_INFER(dropout); /* view.c */
 UK_INFER(same);
+UK_INFER(bit_cast);
 UK_INFER(reshape);
 UK_INFER(flatten);
 UK_INFER(squeeze);
@@ -376,6 +381,7 @@ UK_INFER(cast_like);
 UK_INFER(where);
 UK_INFER(mod);
 UK_INFER(power);
+UK_INFER(swiglu);
 UK_INFER(prelu);
 UK_INFER(nary);
 UK_EXPAND(if);          /* control.c */

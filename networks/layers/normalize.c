@@ -214,6 +214,70 @@ enum uk_status uk_write_instance_normalization(struct uk_writer *w, const struct
     return UK_OK;
 }
 
+/* ---- MeanVarianceNormalization: over any dimensions ---- */
+
+/* Marks the dimensions that are reduced. */
+static enum uk_status reduced_by(struct uk_graph *g, const struct uk_graph_node *n, bool reduced[UK_RANK]) {
+    static const int64_t usual[] = {0, 2, 3};
+    int64_t axes[UK_MAX_LISTED_INTS];
+    int count, axis;
+    enum uk_status s = uk_need_ints(g, n, "axes", -1, axes, &count);
+
+    if (!s && count < 0) {
+        count = 3;
+        memcpy(axes, usual, sizeof usual);
+    }
+    memset(reduced, 0, UK_RANK * sizeof *reduced);
+    for (int i = 0; i < count && !s; i++)
+        if (!(s = uk_need_axis(g, n, axes[i], n->input[0]->rank, &axis)))
+            reduced[axis] = true;
+    return s;
+}
+
+enum uk_status uk_infer_mean_variance(struct uk_graph *g, struct uk_graph_node *n) {
+    bool reduced[UK_RANK];
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = reduced_by(g, n, reduced);
+    if (!s && !uk_is_real(n->input[0]->type))
+        s = uk_graph_fail(g, UK_REFUSED, n, "an input of type %s is not one of floats",
+                          uk_type_name(n->input[0]->type));
+    return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
+}
+
+enum uk_status uk_write_mean_variance(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0];
+    const char *all = uk_iterators(x->rank);
+    char kept[64] = "", over[64] = "", sum[80] = "";
+    size_t used = 0, listed = 0;
+    int64_t extent[UK_RANK];
+    bool reduced[UK_RANK];
+    double count = 1;
+    int rank = 0;
+    enum uk_status s = reduced_by(w->g, n, reduced);
+
+    (void)output;
+    for (int d = 0; d < x->rank && !s; d++)
+        if (reduced[d]) {
+            listed += (size_t)snprintf(over + listed, sizeof over - listed, "%si%d", listed ? ", " : "", d);
+            count *= (double)x->extent[d];
+        } else {
+            used += (size_t)snprintf(kept + used, sizeof kept - used, "%si%d", used ? ", " : "", d);
+            extent[rank++] = x->extent[d];
+        }
+    if (listed)
+        snprintf(sum, sizeof sum, "sum(%s) ", over);
+    uk_write_temp(w, n, "s", x->type, rank, extent, NULL);
+    uk_write_temp(w, n, "d", x->type, rank, extent, NULL);
+    uk_write(w, n, "@s[%s] = %s$0[%s]", kept, sum, all);
+    uk_write(w, n, "@d[%1$s] = %2$s($0[%3$s] - @s[%1$s] / %4$.17g) * ($0[%3$s] - @s[%1$s] / %4$.17g)", kept,
+             sum, all, count);
+    uk_write_result(w, n, "($0[%1$s] - @s[%2$s] / %3$.17g) / (sqrt(@d[%2$s] / %3$.17g) + 1e-9)", all, kept,
+                    count);
+    return s;
+}
+
 /* ---- LRN: over `size` neighbouring channels ---- */
 
 enum uk_status uk_infer_lrn(struct uk_graph *g, struct uk_graph_node *n) {

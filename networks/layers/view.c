@@ -14,6 +14,31 @@ enum uk_status uk_infer_same(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
+/* The bits as another type of the same width. A result of f16 or bf16 would be widened, and one of booleans
+ * must be 0 or 1. */
+enum uk_status uk_infer_bit_cast(struct uk_graph *g, struct uk_graph_node *n) {
+    const int64_t to = uk_attribute_int(n, "to", 0);
+    bool is_boolean;
+    const enum uk_type type = uk_onnx_type(to, &is_boolean);
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (s)
+        return s;
+    if (type == UK_TYPES)
+        return uk_graph_refuse_type(g, n, "its result", NULL, to);
+    const struct uk_graph_value *x = n->input[0];
+    if (uk_type_bytes(type) != uk_type_bytes(x->type) || type == UK_F16 || type == UK_BF16 || x->is_nibble ||
+        (is_boolean && !x->is_boolean))
+        return uk_graph_fail(
+            g, UK_REFUSED, n, "bits of %s as %s are not supported%s", uk_type_name(x->type),
+            is_boolean ? "bool" : uk_type_name(type),
+            x->type == UK_F32 && uk_type_bytes(type) == 2 ? "; values of f16 and bf16 are f32 here" : "");
+    s = uk_set_output(g, n, 0, type, x->rank, x->extent);
+    if (!s)
+        n->output[0]->is_boolean = is_boolean;
+    return s;
+}
+
 /* Dropout is the identity at inference; the mask, output 1, is all true. */
 enum uk_status uk_infer_dropout(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *training = uk_node_input(n, 2);

@@ -216,6 +216,15 @@ def windows():
     return model(nodes, [value("x", [1, 2, 4, 6])], [value("y", [1, 2, 4, 6])], tensors, opset=18)
 
 
+def apart():
+    """Operators without kin."""
+    nodes = [
+        node("MeanVarianceNormalization", ["x"], ["a"]), node("BitCast", ["a"], ["b"], to=INT32), node("BitwiseAnd", ["b", "mask"], ["c"]), node("BitCast", ["c"], ["d"], to=FLOAT),
+        node("SwiGLU", ["d", "x"], ["e"]), node("Det", ["e"], ["f"]), node("Reshape", ["f", "column"], ["g"]), node("Add", ["e", "g"], ["y"]),
+    ]
+    return model(nodes, [value("x", [2, 3, 4, 4])], [value("y", [2, 3, 4, 4])], [tensor("mask", [], [2**31 - 1], INT32), tensor("column", [4], [2, 3, 1, 1], INT64)], opset=28)
+
+
 def branches():
     """Operators that are others by the time that layers are made."""
     choice = {f"{key}_branch": Graph(graph([node(op, ["x"], ["t"])], outputs=[value("t", [2, 3])])) for key, op in (("then", "Neg"), ("else", "Abs"))}
@@ -285,6 +294,7 @@ def few_bits():
 
 
 ALL = {f.__name__: f for f in [
+    apart,
     arranged,
     branches,
     loops,
