@@ -313,6 +313,10 @@ UK_INFER(grid_sample); /* sample.c */
 UK_WRITE(grid_sample);
 UK_INFER(affine_grid);
 UK_WRITE(affine_grid);
+UK_INFER(roi_align); /* region.c */
+UK_WRITE(roi_align);
+UK_INFER(deform_conv); /* deform_conv.c */
+UK_WRITE(deform_conv);
 UK_INFER(trilu); /* mask.c */
 UK_WRITE(trilu);
 UK_INFER(eye);

@@ -80,6 +80,7 @@ static const struct {
     {"scan_output_directions", UK_A_INTS},
     {"shape", UK_A_INTS},
     {"softcap", UK_A_FLOAT},
+    {"spatial_scale", UK_A_FLOAT},
     {"split", UK_A_INTS},
     {"starts", UK_A_INTS},
     {"strides", UK_A_INTS},

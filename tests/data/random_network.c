@@ -105,7 +105,9 @@ static const char *text(struct drawing *d) {
                                         "FLOAT",
                                         "add",
                                         "max",
-                                        "circular"};
+                                        "circular",
+                                        "avg",
+                                        "output_half_pixel"};
 
     return texts[byte(d) % (sizeof texts / sizeof *texts)];
 }
@@ -125,7 +127,7 @@ static char kind_of(const char *name) {
          'I'},
         {" scales value_floats activation_params ", 'F'},
         {" alpha beta bias epsilon gamma lambd max min momentum ratio value_float extrapolation_value "
-         "mask_filter_value scale softcap ",
+         "mask_filter_value scale softcap spatial_scale cubic_coeff_a ",
          'f'},
         {" else_branch then_branch ", 'g'},
         {" value ", 't'}};

@@ -161,6 +161,20 @@ add("MaxUnpool", "MaxUnpool", [f32(2, 3, 4, 5), rng.permutation(480)[:120].resha
 add("Col2Im", "Col2Im", [f32(2, 12, 9), numpy.array([5, 6]), numpy.array([2, 2])], domain="", constants=(1, 2), strides=[1, 2], dilations=[2, 1])
 add("Col2Im_pads", "Col2Im", [f32(2, 12, 12), numpy.array([5, 6]), numpy.array([3, 2])], domain="", constants=(1, 2), strides=[2, 2], pads=[1, 1, 2, 1])
 
+REGIONS = numpy.array([[0.5, 1, 7, 12], [-3, -2, 4, 5], [2, 2, 2, 2], [6, 9, 14, 13], [5, 8, 2, 3]], numpy.float32)
+for half in ("half_pixel", "output_half_pixel"):
+    for mode in ("avg", "max"):
+        for samples in (1, 3):
+            add(f"RoiAlign_{half}_{mode}_{samples}", "RoiAlign", [f32(2, 3, 13, 9), REGIONS, numpy.array([0, 1, 1, 0, 1])], domain="", coordinate_transformation_mode=half, mode=mode,
+                sampling_ratio=samples, output_height=3, output_width=2, spatial_scale=0.75)
+for name, more in {"": {}, "_window": {"strides": [2, 1], "pads": [1, 0, 1, 1], "dilations": [1, 2]}, "_groups": {"group": 2, "offset_group": 4}}.items():
+    rows, columns = (5, 7) if name == "_window" else (7, 7)
+    groups = more.get("offset_group", 1)
+    add(f"DeformConv{name}", "DeformConv", [f32(2, 4, 9, 8), f32(6, 4 // more.get("group", 1), 3, 2), f32(2, 12 * groups, rows, columns, least=-2, most=2), f32(6), f32(2, 6 * groups, rows, columns)],
+        domain="", opset=19, **more)
+add("Det", "Det", [f32(3, 2, 6, 6)], domain="", opset=17)
+add("MeanVarianceNormalization", "MeanVarianceNormalization", [f32(2, 3, 5, 4)], domain="", opset=13)
+
 # ---- rotary embeddings: x, positions, cosines, sines ----
 
 

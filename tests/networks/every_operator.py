@@ -202,8 +202,13 @@ def arranged():
 
 def samples():
     """Images that are read at computed places."""
-    nodes = [node("AffineGrid", ["theta", "size"], ["g"]), node("GridSample", ["x", "g"], ["y"], mode="linear")]
-    return model(nodes, [value("x", [1, 2, 4, 5])], [value("y", [1, 2, 3, 4])], [values(40, "theta", [1, 2, 3]), tensor("size", [4], [1, 2, 3, 4], INT64)], opset=20)
+    nodes = [
+        node("AffineGrid", ["theta", "size"], ["g"]), node("GridSample", ["x", "g"], ["a"], mode="linear"), node("RoiAlign", ["a", "regions", "first"], ["b"], output_height=3, output_width=4, sampling_ratio=2),
+        node("Conv", ["b", "w"], ["c"], kernel_shape=[1, 1]), node("DeformConv", ["b", "v", "c"], ["y"]),
+    ]
+    tensors = [values(40, "theta", [1, 2, 3]), tensor("size", [4], [1, 2, 3, 4], INT64), tensor("regions", [1, 4], [0.5, 0.0, 3.5, 2.0]), tensor("first", [1], [0], INT64),
+               values(41, "w", [2, 2, 1, 1]), values(42, "v", [2, 2, 1, 1])]
+    return model(nodes, [value("x", [1, 2, 4, 5])], [value("y", [1, 2, 3, 4])], tensors, opset=20)
 
 
 def windows():
