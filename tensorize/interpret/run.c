@@ -69,9 +69,14 @@ static bool bound_access(struct run *r, const struct uk_access *a) {
 
         b.extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
         if (a->index[i]->op == UK_I_ELEMENT) { /* checked when it has a value; here it counts as 0 */
-            const struct uk_access own = uk_element_access(a->index[i]);
+            struct uk_access *own = uk_alloc(&f->arena, sizeof *own); /* the list of bounds keeps it */
 
-            if (!bound_access(r, &own))
+            if (!own) {
+                f->status = uk_out_of_memory(f->context);
+                return false;
+            }
+            *own = uk_element_access(a->index[i]);
+            if (!bound_access(r, own))
                 return false;
             b.next = r->bounds;
             b.extent[i] = 1;

@@ -279,6 +279,26 @@ static void subscripts_of_others_are_ignored(void **state) {
     uk_program_destroy(p);
 }
 
+/* The subscript of a subscript is a quotient, which only trying all values shows to be inside. */
+static void subscripts_are_tried(void **state) {
+    struct uk_program *p = parse_text("tensor X f32 [3]\ntensor K i64 [2, 2]\ntensor J i64 [2]\n"
+                                      "tensor Y f32 [4, 2]\n"
+                                      "Y[i, j] = sum(k) X[K[i / 2, k]] * X[J[i / 2]] * X[K[i % 2, j]]\n");
+    const float x[3] = {1, 2, 3}, y[8] = {0};
+    const int64_t k[4] = {0, 2, 1, 1}, j[2] = {2, 0};
+    float value[8];
+    double error[8];
+
+    (void)state;
+    assert_int_equal(uk_program_interpret_elements(p, NULL, NULL, NULL,
+                                                   (void *[]){(void *)x, (void *)k, (void *)j, (void *)y}, 3,
+                                                   8, (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}, value, error),
+                     UK_OK);
+    for (int i = 0; i < 8; i++)
+        assert_true(value[i] == (i < 4 ? (1 + 3) * 3 : (2 + 2) * 1) * x[k[i % 4]]);
+    uk_program_destroy(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_of_random_programs),
@@ -291,6 +311,7 @@ int main(void) {
         cmocka_unit_test(subscripts_are_checked_where_needed),
         cmocka_unit_test(subscripts_are_elements),
         cmocka_unit_test(subscripts_of_others_are_ignored),
+        cmocka_unit_test(subscripts_are_tried),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);
