@@ -100,8 +100,8 @@ static void write_indices(struct uk_writer *w, const struct uk_graph_node *n, co
                  d + 2, p->dilation[d], d, p->before[d]);
         step = p->in[d] ? step / p->in[d] : 0;
         used += (size_t)snprintf(at + used, sizeof at - used, ", %s", position);
-        put += (size_t)snprintf(place + put, sizeof place - put, "%s%" PRId64 "*(%s)", d ? " + " : "", step,
-                                position);
+        put += (size_t)snprintf(place + put, sizeof place - put, "%sindex(%s) * %" PRId64, d ? " + " : "",
+                                position, step);
         listed += (size_t)snprintf(over + listed, sizeof over - listed, "%sr%d", d ? ", " : "", d);
         ranged += (size_t)snprintf(ranges + ranged, sizeof ranges - ranged,
                                    "%sr%d < %" PRId64 " and 0 <= %s and %s < %" PRId64, d ? " and " : "", d,
@@ -115,10 +115,11 @@ static void write_indices(struct uk_writer *w, const struct uk_graph_node *n, co
     uk_write(w, n, "@m[%s] = max(%s where %s) $0[i0, i1%s]", all, over, ranges, at);
     uk_write(w, n,
              "@first[%1$s] = min(%2$s where %3$s) select($0[i0, i1%4$s] == @m[%1$s] or $0[i0, i1%4$s] != "
-             "$0[i0, i1%4$s], index(%5$s), %6$s)",
+             "$0[i0, i1%4$s], %5$s, %6$s)",
              all, over, ranges, at, place, none);
     uk_write(w, n,
-             "$y[%1$s] = select(@first[%1$s] == %2$s, -1, index(%3$" PRId64 "*i0 + %4$" PRId64 "*i1) + %5$s)",
+             "$y[%1$s] = select(@first[%1$s] == %2$s, -1, index(i0) * %3$" PRId64 " + index(i1) * %4$" PRId64
+             " + %5$s)",
              all, none, image * n->input[0]->extent[1], image, number);
 }
 

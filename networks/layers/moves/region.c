@@ -77,12 +77,12 @@ static void write_samples(struct uk_writer *w, const struct uk_graph_node *n, in
              "@x%1$d[n, o, s] = @b%1$d[n] + (%2$s(index(o)) + (%2$s(index(s)) + 0.5) / %3$" PRId64
              ".0) * (@l%1$d[n] / %4$" PRId64 ".0)",
              d, type, samples, extent[1]);
-    uk_write(w, n, "@c%1$d[n, o, s] = min(%2$" PRId64 ".0, max(0, @x%1$d[n, o, s]))", d, all - 1);
+    uk_write(w, n, "@c%1$d[n, o, s] = min(%2$" PRId64 ", max(0, @x%1$d[n, o, s]))", d, all - 1);
     uk_write(w, n, "@i%1$d[n, o, s, k] = min(%2$" PRId64 ", i64(floor(@c%1$d[n, o, s])) + index(k))", d,
              all - 1);
     uk_write(w, n,
              "@w%1$d[n, o, s, k] = select(@x%1$d[n, o, s] < -1 or @x%1$d[n, o, s] > %2$" PRId64
-             ".0, 0, 1 - abs(@c%1$d[n, o, s] - floor(@c%1$d[n, o, s]) - %3$s(index(k))))",
+             ", 0, 1 - abs(@c%1$d[n, o, s] - floor(@c%1$d[n, o, s]) - %3$s(index(k))))",
              d, all, type);
 }
 
