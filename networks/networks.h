@@ -68,6 +68,12 @@ struct uk_network_options {
     /* Prefix of all function names, a C identifier of at most 180 characters. NULL: made of the file's name.
      */
     const char *name;
+    /* States, see uk_network_state(): the output state_outputs[i] is the input state_inputs[i] with elements
+     * appended or replaced. find_states: also those whose names exporters pair, as "past.0.key" and
+     * "present.0.key". UK_REFUSED: an output is computed in another way. */
+    const char *const *state_inputs, *const *state_outputs;
+    int state_count;
+    bool find_states;
 };
 
 /* Returns an empty network. NULL: no memory. */
@@ -118,12 +124,31 @@ enum uk_network_role { UK_NETWORK_INPUT, UK_NETWORK_OUTPUT };
 const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
                                                  int i);
 /* Describes that input or output at the given values of all open sizes, and finds the sizes at which all
- * inputs have the given shapes, shapes[i] with an extent for each dimension of input i. Many threads may call
- * these at once. UK_INVALID_SIZE: a size is out of its range, or there are none for these shapes. */
+ * inputs have the given shapes, shapes[i] with an extent for each dimension of input i. A size that only
+ * states have is taken from sizes[]. Many threads may call these at once. UK_INVALID_SIZE: a size is out of
+ * its range, or there are none for these shapes. */
 enum uk_status uk_network_value_at(const struct uk_network *n, enum uk_network_role role, int i,
                                    const int64_t *sizes, struct uk_network_tensor *t);
 enum uk_status uk_network_solve_sizes(const struct uk_network *n, const int64_t *const shapes[],
                                       int64_t *sizes);
+/*
+ * A state: a tensor that stays in the block of memory from run to run, as the keys and values of earlier
+ * tokens do. Its buffer is row-major and has the extents of `capacity`, the largest of the output. The input
+ * is the part of it that begins at its first element and has the input's extents at the sizes of a run; the
+ * output is such a part, too. A run writes the new rows to their place, and leaves the others as they are. So
+ * each block of memory holds one sequence: to begin another one, run with no rows of the past, or overwrite
+ * the buffer.
+ */
+struct uk_network_state {
+    struct uk_network_tensor input, output; /* at the sizes that uk_network_choose() chose */
+    int64_t capacity[UK_NETWORK_DIMENSIONS];
+    size_t bytes; /* of the buffer */
+    int axis;     /* the dimension along which rows are written; -1: any */
+};
+/* Returns the i-th state in the order of the model's inputs; NULL: there are no more. Its input and output
+ * are none of uk_network_value(). */
+const struct uk_network_state *uk_network_state(const struct uk_network *n, int i);
+
 /* Returns the prefix of all function names: the option's, or the stem of the file's name, at most 180
  * characters of it. Characters other than letters and digits of ASCII become _; a _ is put before a leading
  * digit, and "net" before a name whose beginning C reserves: "_Net.onnx" gives "net_Net". */
@@ -197,6 +222,9 @@ enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_optio
 size_t uk_network_memory(const struct uk_network *n);
 void *uk_network_input(const struct uk_network *n, void *memory, int i);
 void *uk_network_output(const struct uk_network *n, void *memory, int i);
+/* Returns the address of the buffer of state i in such a block. No run moves or overwrites it, apart from the
+ * rows that the run writes. */
+void *uk_network_state_place(const struct uk_network *n, void *memory, int i);
 enum uk_status uk_network_run(const struct uk_network *n, void *memory);
 /* Runs at the given values of all open sizes, whatever uk_network_choose() chose. Returns UK_INVALID_SIZE
  * with nothing written if one is out of its range. */

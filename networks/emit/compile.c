@@ -57,15 +57,21 @@ static enum uk_status prepare(struct uk_program *p, const struct uk_options *opt
 
 static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation *c,
                                      const struct building *b) {
-    static const char *const suffix[] = {"memory", "input", "output", "run", "step"};
+    const char *const suffix[] = {
+        "memory", "input", "output", "run", c->has_step ? "step" : NULL, n->graph.states ? "state" : NULL};
+    enum { SUFFIXES = sizeof suffix / sizeof *suffix };
     struct uk_constants constants = {0};
-    char *source = uk_driver_llvm(n, b->packing, c->has_step), name[5][288];
-    const char *exported[5];
+    char *source = uk_driver_llvm(n, b->packing, c->has_step), name[SUFFIXES][288];
+    const char *exported[SUFFIXES];
+    int count = 0;
     enum uk_status s = source ? uk_constants_make(n, b->packing, &constants) : uk_graph_no_memory(&n->graph);
 
-    for (int i = 0; i < 5; i++) {
-        snprintf(name[i], sizeof name[i], "%s_%s", n->name, suffix[i]);
-        exported[i] = name[i];
+    for (int i = 0; i < SUFFIXES; i++) {
+        if (!suffix[i])
+            continue;
+        snprintf(name[count], sizeof name[count], "%s_%s", n->name, suffix[i]);
+        exported[count] = name[count];
+        count++;
     }
     const struct uk_bundle bundle = {
         .programs = b->program,
@@ -74,7 +80,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
         .constant_count = constants.count,
         .source = source,
         .exported = exported,
-        .exported_count = c->has_step ? 5 : 4,
+        .exported_count = count,
         .source_is_llvm = true,
     };
     if (!s)

@@ -56,6 +56,8 @@ enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_o
         s = uk_network_refuse_open(n, "a GPU");
     if (!s)
         s = uk_network_refuse_loops(n, "a GPU");
+    if (!s)
+        s = uk_network_refuse_states(n, "a GPU");
     if (s)
         return s;
     uk_network_forget_device(n);

@@ -107,8 +107,9 @@ static void put_step(struct uk_driver *d) {
     uk_put(t, "}\n");
 }
 
+/* Writes NAME_WHAT. at: the value of each number. */
 static void put_places(struct uk_text *t, const struct uk_network *n, const char *what, int count,
-                       struct uk_graph_value *const *value) {
+                       const struct uk_graph_value *(*at)(const struct uk_graph *g, int i)) {
     uk_put(t, "define ptr @%s_%s(ptr %%m, i32 %%i) nounwind {\n  switch i32 %%i, label %%none [", n->name,
            what);
     for (int i = 0; i < count; i++)
@@ -116,8 +117,20 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
     uk_put(t, " ]\nnone:\n  ret ptr null\n");
     for (int i = 0; i < count; i++)
         uk_put(t, "place%1$d:\n  %%p%1$d = getelementptr i8, ptr %%m, i64 %2$" PRId64 "\n  ret ptr %%p%1$d\n",
-               i, uk_value_offset(value[i], NULL));
+               i, uk_value_offset(at(&n->graph, i), NULL));
     uk_put(t, "}\n");
+}
+
+static const struct uk_graph_value *input_of(const struct uk_graph *g, int i) {
+    return g->input[i];
+}
+
+static const struct uk_graph_value *output_of(const struct uk_graph *g, int i) {
+    return g->output[i];
+}
+
+static const struct uk_graph_value *buffer_of(const struct uk_graph *g, int i) {
+    return g->state[i].buffer;
 }
 
 /* Writes NAME_memory: the maximum, over the functions, of the end of the workspace, at least the plan's
@@ -137,8 +150,10 @@ char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packin
 
     put_declarations(&d);
     put_memory(&d.text, n);
-    put_places(&d.text, n, "input", n->graph.inputs, n->graph.input);
-    put_places(&d.text, n, "output", n->graph.outputs, n->graph.output);
+    put_places(&d.text, n, "input", n->graph.inputs, input_of);
+    put_places(&d.text, n, "output", n->graph.outputs, output_of);
+    if (n->graph.states)
+        put_places(&d.text, n, "state", n->graph.states, buffer_of);
     put_run(&d);
     d.is_step = true;
     if (with_step)

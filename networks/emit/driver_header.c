@@ -219,6 +219,31 @@ static void put_open_sizes(struct uk_text *t, const struct uk_network *n) {
     uk_put(t, " */\n");
 }
 
+/* Writes what the states are, and where. */
+static void put_states(struct uk_text *t, const struct uk_network *n) {
+    if (!n->graph.states)
+        return;
+    uk_put(t, "/* States, row-major tensors that stay in a block of memory from run to run:\n");
+    for (int i = 0; i < n->graph.states; i++) {
+        const struct uk_graph_state *s = &n->graph.state[i];
+        put_tensor(t, n, "state", i, s->buffer);
+        uk_put(t, " *     ");
+        put_name(t, s->past->name);
+        uk_put(t, " and ");
+        put_name(t, s->present->name);
+        uk_put(t, " are the parts of it that begin at its first element, with its strides");
+        if (s->axis >= 0)
+            uk_put(t, "; a run writes rows of dimension %d", s->axis);
+        uk_put(t, "\n");
+    }
+    uk_put(
+        t,
+        " * Each block holds one sequence. A run writes the new elements and leaves the others as they are;\n"
+        " * to begin another sequence, run with no elements of the past, or overwrite the states. */\n"
+        "void *%s_state(void *memory, int i);\n",
+        n->name);
+}
+
 char *uk_driver_header(const struct uk_network *n) {
     const bool is_open = n->graph.open_count > 0;
     struct uk_text t = {0};
@@ -243,13 +268,14 @@ char *uk_driver_header(const struct uk_network *n) {
            "void *%1$s_output(void *memory, int i);\n"
            "/* 0, or a value of enum uk_status. Any number of runs at a time, with a block of memory each. "
            "%3$s*/\n"
-           "int %1$s_run(void *memory%4$s);\n"
-           "#ifdef __cplusplus\n}\n#endif\n#endif\n",
+           "int %1$s_run(void *memory%4$s);\n",
            n->name, is_open ? " at its largest sizes" : "",
            is_open ? "Runs in one\n * block may have different sizes. 2 (UK_INVALID_SIZE), with nothing "
                      "written: a size "
                      "is out of its range. "
                    : "",
            is_open ? ", const int64_t sizes[]" : "");
+    put_states(&t, n);
+    uk_put(&t, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return t.text;
 }

@@ -15,6 +15,7 @@ struct uk_network {
     struct uk_plan plan;
     struct uk_context *context;
     struct uk_network_tensor *input, *output; /* as the API shows them */
+    struct uk_network_state *state;
     const char *name;
     const char *schedule_file; /* name of the schedules' file in messages; NULL: all are automatic */
     struct uk_module *module;
@@ -41,6 +42,8 @@ enum uk_status uk_network_enter(struct uk_network *n, bool needs_read);
 
 /* Frees the modules compiled for a GPU. */
 void uk_network_forget_device(struct uk_network *n);
+
+/* ---- tensor.c ---- */
 
 /* Describes the value, under that name, for the API. */
 void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name);
@@ -83,6 +86,14 @@ enum uk_status uk_network_refuse_open(struct uk_network *n, const char *what);
 /* Fails if the network has loops or branches; what: what does not support them. */
 enum uk_status uk_network_refuse_loops(struct uk_network *n, const char *what);
 
+/* ---- states.c ---- */
+
+/* Describes the states for the API. show: at the sizes that the graph has now. */
+enum uk_status uk_states_begin(struct uk_network *n);
+void uk_states_show(struct uk_network *n);
+/* Fails if there are states; what: what does not support them. */
+enum uk_status uk_network_refuse_states(struct uk_network *n, const char *what);
+
 /* ---- schedule.c ---- */
 
 /* Applies the steps that uk_network_schedule() took for the function, if any. */
@@ -106,8 +117,8 @@ enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *o
 /* ---- driver.c, driver_header.c ---- */
 
 /* Returns the driver as LLVM IR, so that a network needs no C compiler: NAME_memory, NAME_input, NAME_output,
- * NAME_run, and NAME_step if wanted. Free it with free(). NULL: no memory. packing: as for
- * uk_constants_make(). */
+ * NAME_run, NAME_state if there are states, and NAME_step if wanted. Free it with free(). NULL: no memory.
+ * packing: as for uk_constants_make(). */
 char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step);
 /* Returns NAME_run in C, for readers; memory as above. */
 char *uk_driver_calls(const struct uk_network *n);

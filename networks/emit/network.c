@@ -33,14 +33,6 @@ void uk_network_destroy(struct uk_network *n) {
 
 /* ---- reading ---- */
 
-void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name) {
-    *t = (struct uk_network_tensor){
-        .name = name, .type = v->type, .rank = v->rank, .is_boolean = v->is_boolean};
-    memcpy(t->shape, v->extent, sizeof t->shape);
-    t->elements = (size_t)uk_value_elements(v);
-    t->bytes = t->elements * uk_type_bytes(v->type);
-}
-
 static void show_tensors(struct uk_network *n) {
     struct uk_graph *g = &n->graph;
 
@@ -48,6 +40,7 @@ static void show_tensors(struct uk_network *n) {
         uk_tensor_show(&n->input[i], g->input[i], g->input[i]->name);
     for (int i = 0; i < g->outputs; i++)
         uk_tensor_show(&n->output[i], g->output[i], g->output[i]->name);
+    uk_states_show(n);
 }
 
 static enum uk_status show_all(struct uk_network *n) {
@@ -55,7 +48,7 @@ static enum uk_status show_all(struct uk_network *n) {
 
     n->input = uk_alloc(&g->arena, ((size_t)g->inputs + 1) * sizeof *n->input);
     n->output = uk_alloc(&g->arena, ((size_t)g->outputs + 1) * sizeof *n->output);
-    if (!n->input || !n->output)
+    if (!n->input || !n->output || uk_states_begin(n))
         return uk_graph_no_memory(g);
     show_tensors(n);
     return UK_OK;
@@ -128,7 +121,7 @@ static enum uk_status read_model(struct uk_network *n, const char *name, const v
         if (!g->output[i]->has_shape)
             return uk_graph_fail(g, UK_REFUSED, NULL, "the shape of output '%s' is not known",
                                  g->output[i]->name);
-    if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name, n->context)))
+    if ((s = uk_plan_states(g)) || (s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name, n->context)))
         return s;
     uk_sizes_show(n);
     n->is_read = true;

@@ -70,6 +70,18 @@ static bool solve(struct solving *s, const struct uk_size_form *f, int64_t exten
     return s->known[unknown->a] = true;
 }
 
+/* True if the shape of an input depends on the size. */
+static bool has_input(const struct uk_network *n, int size) {
+    const struct uk_graph_value *v;
+
+    for (int i = 0; (v = value_at(n, UK_NETWORK_INPUT, i)); i++)
+        for (int d = 0; v->form && d < v->rank; d++)
+            for (int k = 0; k < v->form[d].terms; k++)
+                if (v->form[d].term[k].a == size || v->form[d].term[k].b == size)
+                    return true;
+    return false;
+}
+
 enum uk_status uk_network_solve_sizes(const struct uk_network *n, const int64_t *const shapes[],
                                       int64_t *sizes) {
     struct solving s = {.n = n};
@@ -79,6 +91,11 @@ enum uk_status uk_network_solve_sizes(const struct uk_network *n, const int64_t 
 
     if (!n || !n->is_read || !shapes || !sizes)
         return UK_INVALID_ARGUMENT;
+    for (int i = 0; i < n->graph.open_count; i++)
+        if (!has_input(n, i)) {
+            s.known[i] = sizes[i] % n->size[i].step == 0;
+            s.steps[i] = sizes[i] / n->size[i].step;
+        }
     while (found) {
         found = false;
         for (int i = 0; (v = value_at(n, UK_NETWORK_INPUT, i)); i++)

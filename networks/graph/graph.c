@@ -136,34 +136,6 @@ int64_t uk_stored_elements(const struct uk_graph_value *v) {
     return all;
 }
 
-void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]) {
-    int64_t all = 1;
-
-    while (v->is_slice)
-        v = v->storage;
-    for (int i = v->rank - 1; i >= 0; i--) {
-        const int d = v->is_laid_out ? v->order[i] : i;
-        stride[d] = all;
-        all *= uk_stored_extents(v)[d];
-    }
-}
-
-int64_t uk_value_begin(const struct uk_graph_value *v) {
-    int64_t at = 0;
-
-    for (; v->storage; v = v->storage)
-        at += v->is_slice ? v->slice_at : 0;
-    return at;
-}
-
-int64_t uk_value_offset(const struct uk_graph_value *v, const void *memory) {
-    int64_t at = uk_value_begin(v);
-
-    for (; v->storage; v = v->storage)
-        at += v->mover && memory ? uk_value_part(v, memory) * uk_value_elements(v) : 0;
-    return at * (int64_t)uk_type_bytes(v->type) + v->offset;
-}
-
 const char *uk_value_shape(const struct uk_graph_value *v) {
     static _Thread_local char text[4][UK_RANK * 21];
     static _Thread_local int turn;

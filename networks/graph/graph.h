@@ -78,6 +78,7 @@ struct uk_graph_value {
      * that of the loop's iteration, counted from the end if is_reversed. NULL: its place is fixed. */
     const struct uk_graph_region *mover;
     bool is_reversed;
+    bool is_state; /* the buffer of a state */
     /* Open sizes. A value whose extents depend on them has those of each point in `at`; a constant whose
      * elements do has those of each point in `data_at`. A block has the first elements, in each dimension, of
      * the ones at point 0, and their strides. */
@@ -119,6 +120,9 @@ struct uk_attribute {
     const char *name;
     enum uk_attribute_kind kind;
     int count; /* of ints or floats */
+    /* Of an integer that depends on the open sizes: its value at each point, and the next such attribute. */
+    int64_t *at;
+    struct uk_attribute *next_open;
     union {
         int64_t i;
         double f;
@@ -181,6 +185,21 @@ struct uk_property {
     const char *key, *value;
 };
 
+/* An output of the network that is one of its inputs with elements appended or replaced: both are parts of
+ * one buffer, which begin at its first element and have its strides. It has the largest extents of the
+ * output. */
+struct uk_graph_state {
+    struct uk_graph_value *past, *present; /* the input and the output, which are none of the graph's then */
+    struct uk_graph_value *buffer;         /* NULL: not made yet */
+    int axis;                              /* the dimension in which rows are written; -1: any */
+};
+
+struct uk_graph_choice {
+    struct uk_graph_choice *next;
+    int node, number; /* the node's number; that of its choice */
+    bool holds;
+};
+
 struct uk_graph {
     struct uk_arena arena;
     char *message; /* the last error, by malloc(); or NULL */
@@ -195,13 +214,19 @@ struct uk_graph {
     const char *unstated; /* message: the inputs without a shape, and the options that state it; NULL: none */
     int properties;
     struct uk_property *property;
+    int states;
+    struct uk_graph_state *state;
     int sizes, open_count;
     struct uk_graph_size *size; /* named dimensions that the options give */
     const struct uk_graph_size *open[UK_MAX_OPEN];
     struct uk_size_points points; /* count 0: no size is open */
     int64_t constant_room;        /* bytes of constants that may still be allocated */
     int64_t term_room;            /* elements and terms of sums that constant folding may still compute */
-    bool needs_values;            /* shapes depend on inputs with is_needed */
+    /* Choices of nodes between forms: those at point 0 hold at all points. */
+    const struct uk_graph *largest; /* the graph at point 0; NULL: this one */
+    struct uk_graph_choice *choices;
+    struct uk_attribute *open_attributes; /* those with values at points */
+    bool needs_values;                    /* shapes depend on inputs with is_needed */
     const struct uk_graph_node *inferred; /* the node whose results are being inferred, for messages */
 };
 
@@ -265,6 +290,11 @@ int64_t uk_value_elements(const struct uk_graph_value *v);
 const int64_t *uk_stored_extents(const struct uk_graph_value *v);
 /* The number of elements with these extents. */
 int64_t uk_stored_elements(const struct uk_graph_value *v);
+/* The shape as text, "1x3x224x224", in one of a few buffers of the thread that later calls reuse. */
+const char *uk_value_shape(const struct uk_graph_value *v);
+
+/* ---- strides.c: places of elements ---- */
+
 /* Strides of the dimensions; the distance of the first element from that of the root storage; both in
  * elements. Values that move are taken at the beginning of their storage. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
@@ -272,8 +302,12 @@ int64_t uk_value_begin(const struct uk_graph_value *v);
 /* The offset of the first element in the network's block, in bytes, once that is planned. memory: the block,
  * which holds the iterations of values that move; NULL: as at the beginning of their storage. */
 int64_t uk_value_offset(const struct uk_graph_value *v, const void *memory);
-/* The shape as text, "1x3x224x224", in one of a few buffers of the thread that later calls reuse. */
-const char *uk_value_shape(const struct uk_graph_value *v);
+/* True for a slice, and for a view of one. */
+bool uk_is_strided(const struct uk_graph_value *v);
+/* Finds the strides with which v has the elements of `of`, in their order in memory. strides: those of `of`.
+ * False: there are none. */
+bool uk_view_strides(const struct uk_graph_value *of, const int64_t *strides, const struct uk_graph_value *v,
+                     int64_t stride[UK_RANK]);
 
 /* ---- region.c: loops and branches ---- */
 
@@ -302,6 +336,9 @@ struct uk_graph_size *uk_size_find(const struct uk_graph *g, const char *name);
 bool uk_size_extent(const struct uk_graph *g, const char *name, int64_t *extent);
 /* Gives the values of the graph the extents and elements of a point, and the sizes their values. */
 void uk_graph_set_point(struct uk_graph *g, int point);
+/* Returns whether a condition of the node, which has that number, holds at point 0 of open sizes: the graph
+ * has the same form at all points. holds: whether it does at this point. */
+bool uk_choose_form(struct uk_graph *g, const struct uk_graph_node *n, int number, bool holds);
 /* Compare at all points: the extents of two values; an extent with 1. */
 bool uk_same_extents(const struct uk_graph *g, const struct uk_graph_value *a,
                      const struct uk_graph_value *b);

@@ -79,6 +79,25 @@ void uk_graph_set_point(struct uk_graph *g, int point) {
         if (v->data_at)
             v->data = v->data_at[point];
     }
+    for (struct uk_attribute *a = g->open_attributes; a; a = a->next_open)
+        a->i = a->at[point];
+}
+
+bool uk_choose_form(struct uk_graph *g, const struct uk_graph_node *n, int number, bool holds) {
+    if (!g->open_count)
+        return holds;
+    if (!g->largest) {
+        struct uk_graph_choice *c = uk_alloc(&g->arena, sizeof *c);
+        if (!c)
+            return holds;
+        *c = (struct uk_graph_choice){g->choices, n->number, number, holds};
+        g->choices = c;
+        return holds;
+    }
+    for (const struct uk_graph_choice *c = g->largest->choices; c; c = c->next)
+        if (c->node == n->number && c->number == number)
+            return c->holds;
+    return holds;
 }
 
 static const int64_t *extents_at(const struct uk_graph_value *v, int point) {

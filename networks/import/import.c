@@ -305,6 +305,8 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
     if (!s)
         s = outputs(&im, model->graph);
     if (!s)
+        s = uk_import_states(g, o);
+    if (!s)
         s = uk_import_widen(g, model->graph);
     uk_names_free(&scope.names);
     uk_names_free(&im.inputs);

@@ -221,8 +221,8 @@ static enum uk_status input(struct uk_importing *im, const Onnx__ValueInfoProto 
 
 /* ---- names in the options ---- */
 
-static enum uk_status refuse_name(struct uk_graph *g, const char *what, const struct uk_closest_name *near,
-                                  struct uk_list *known) {
+enum uk_status uk_import_refuse_name(struct uk_graph *g, const char *what, const struct uk_closest_name *near,
+                                     struct uk_list *known) {
     const char *list = known->count ? uk_list_end(known, &g->arena) : "none";
 
     return list ? uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
@@ -247,7 +247,7 @@ static enum uk_status check_inputs(struct uk_importing *im, const struct uk_netw
             uk_consider_name(&near, v->name);
             uk_list_put(&known, ", ", "%s", v->name);
         }
-    return refuse_name(im->g, "input", &near, &known);
+    return uk_import_refuse_name(im->g, "input", &near, &known);
 }
 
 /* Refuses sizes that are no dimensions' names. */
@@ -265,7 +265,7 @@ static enum uk_status check_sizes(struct uk_importing *im) {
         uk_consider_name(&near, v->name);
         uk_list_put(&known, ", ", "%s", v->name);
     }
-    return refuse_name(im->g, "size", &near, &known);
+    return uk_import_refuse_name(im->g, "size", &near, &known);
 }
 
 /* ---- open dimensions ---- */

@@ -66,6 +66,15 @@ enum uk_status uk_import_check_options(struct uk_graph *g, const struct uk_netwo
 /* Reads initializers and inputs. If inputs have dimensions that neither the file nor the options state,
  * g->unstated says which, and these inputs have no shape. */
 enum uk_status uk_import_inputs(struct uk_importing *im, const Onnx__GraphProto *graph);
+/* Refuses a name of the options: near->word is no `what`, an "input" or the like, of the network, and
+ * near->name the closest one. known: the names of all. */
+enum uk_status uk_import_refuse_name(struct uk_graph *g, const char *what, const struct uk_closest_name *near,
+                                     struct uk_list *known);
+
+/* ---- states.c ---- */
+
+/* Pairs inputs and outputs to states, as the options say. */
+enum uk_status uk_import_states(struct uk_graph *g, const struct uk_network_options *o);
 
 /* ---- widen.c ---- */
 

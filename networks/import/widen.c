@@ -2,7 +2,7 @@
 /*
  * Values of 16-bit floats become f32. Inputs are converted before the first node and outputs after the last
  * one; constants are converted here. Results in between keep the digits that f16 would round away, unless a
- * Cast asks for the rounding.
+ * Cast asks for the rounding. States are f32, so that no run converts them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -122,12 +122,23 @@ static bool widen_nodes(struct uk_graph *g, struct uk_graph_node **place, struct
 
 /* ---- the network's values ---- */
 
+static bool is_state(const struct uk_graph *g, const struct uk_graph_value *v) {
+    for (int i = 0; i < g->states; i++)
+        if (g->state[i].past == v || g->state[i].present == v)
+            return true;
+    return false;
+}
+
 /* Makes nodes at *end that convert inputs. */
 static bool widen_inputs(struct uk_graph *g, struct uk_graph_value **widened, struct uk_graph_node **end) {
     for (int i = 0; i < g->inputs; i++) {
         struct uk_graph_value *v = g->input[i], *wide;
         if (!is_narrow(v->type))
             continue;
+        if (is_state(g, v)) {
+            v->type = UK_F32;
+            continue;
+        }
         wide = uk_value_new(g, v->name);
         if (!(*end = cast_new(g, v, wide, ONNX_FLOAT)))
             return false;
@@ -145,7 +156,7 @@ static bool narrow_outputs(struct uk_graph *g, const Onnx__GraphProto *graph) {
     for (int i = 0; i < g->outputs; i++) {
         const Onnx__TypeProto *t = graph->output[i]->type;
         struct uk_graph_value *v = g->output[i];
-        if (v->is_input || !t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+        if (v->is_input || is_state(g, v) || !t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
             !is_narrow_number(t->tensor_type->elem_type))
             continue;
         struct uk_graph_value *narrow = uk_value_new(g, v->name);

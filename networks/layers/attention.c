@@ -95,8 +95,9 @@ void uk_expand_attention(struct uk_expansion *e, struct uk_attention *a) {
                   scores[] = {a->batch, a->heads, a->rows, a->keys};
     struct uk_graph_value *v, *stage[4];
 
+    const bool is_row = uk_choose_form(e->g, e->n, ONE_ROW, a->rows == 1);
     a->group = 1;
-    if (a->rows == 1 && a->heads > a->kv_heads)
+    if (is_row && a->heads > a->kv_heads)
         fold_groups(e, a);
     v = uk_expand_to(e, NULL, "ScoreMatMul", 2, a->q, a->k);
     uk_expand_domain(e, UK_INTERNAL_DOMAIN);
@@ -108,7 +109,7 @@ void uk_expand_attention(struct uk_expansion *e, struct uk_attention *a) {
         uk_expand_reshape(e, a->scores, stage[a->stage], 4, scores);
     v = uk_expand_to(e, a->is_flat || a->group > 1 ? NULL : a->y, "ValueMatMul", 2, v, a->v);
     uk_expand_domain(e, UK_INTERNAL_DOMAIN);
-    if (a->is_flat && a->rows > 1)
+    if (a->is_flat && !is_row)
         v = uk_expand_transpose(e, NULL, v, 4, perm);
     if (a->is_flat)
         uk_expand_reshape(e, a->y, v, 3, flat);

@@ -5,6 +5,9 @@
 
 #include "layers/layers.h"
 
+/* Choices of forms: there is one row; there are keys before it. */
+enum { ONE_ROW, HAS_PAST };
+
 struct uk_attention {
     /* [batch, heads, rows, size], [batch, kv_heads, keys, size], [batch, kv_heads, keys, value_size] */
     struct uk_graph_value *q, *k, *v;

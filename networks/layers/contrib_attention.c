@@ -288,8 +288,8 @@ enum uk_status uk_expand_multi_head_attention(struct uk_graph *g, struct uk_grap
 
 struct group_query {
     struct uk_attention a;
-    bool is_packed;
-    int64_t past, room; /* keys before the first row; rows of the past's buffer */
+    bool is_packed, has_past; /* has_past: at the largest sizes */
+    int64_t past, room;       /* keys before the first row; rows of the past's buffer */
 };
 
 static enum uk_status read_groups(struct uk_graph *g, const struct uk_graph_node *n, struct group_query *q) {
@@ -333,6 +333,7 @@ static enum uk_status read_lengths(struct uk_graph *g, const struct uk_graph_nod
                              "input of the network, give its value (--constant %s=FILE)",
                              all->name, all->name);
     q->past = uk_constant_int(all, 0) - q->a.rows;
+    q->has_past = uk_choose_form(g, n, HAS_PAST, q->past > 0);
     q->room = past ? past->extent[2] : 0;
     if (past && ((s = check_past(g, n, &q->a, past, q->a.size)) ||
                  (s = check_past(g, n, &q->a, uk_node_input(n, 4), q->a.size))))
@@ -380,11 +381,11 @@ static struct uk_graph_value *with_past(struct uk_expansion *e, const struct gro
                                         struct uk_graph_value *v, int input, int output) {
     struct uk_graph_value *past = uk_node_input(e->n, input), *to = output_of(e->n, output);
     const int64_t all = q->past + q->a.rows;
-    const bool has_rest = to && q->room > all;
+    const bool has_rest = to && (q->room > all || (q->room == all && e->g->open_count));
 
-    if (q->past)
+    if (q->has_past)
         past = uk_expand_slice(e, past, 2, 0, q->past);
-    v = uk_expand_present(e, has_rest ? NULL : to, q->past ? past : NULL, v);
+    v = uk_expand_present(e, has_rest ? NULL : to, q->has_past ? past : NULL, v);
     if (has_rest)
         uk_expand_present(e, to, v, uk_expand_slice(e, e->n->input[input], 2, all, q->room));
     return v;

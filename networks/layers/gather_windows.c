@@ -45,7 +45,7 @@ bool uk_gathers_windows(struct uk_graph *g, const struct uk_graph_node *n) {
 
 /* True if the value is no slice and in the order N, H, W, C. */
 static bool is_image(const struct uk_graph_value *v) {
-    return v->is_laid_out && !v->is_slice && v->order[0] == 0 && v->order[1] == 2 && v->order[2] == 3;
+    return v->is_laid_out && !uk_is_strided(v) && v->order[0] == 0 && v->order[1] == 2 && v->order[2] == 3;
 }
 
 bool uk_write_gathered(struct uk_writer *w, const struct uk_graph_node *n, const char *to) {

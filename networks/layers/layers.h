@@ -37,6 +37,7 @@ struct uk_operator {
     bool is_mixed;   /* element by element; inputs may have different types */
     bool is_union;   /* Concat, Border: producers may write its inputs directly into the result (slices.c) */
     bool is_part;    /* Split, Slice: the results may be slices of the input's memory (slices.c) */
+    bool is_update;  /* Scatter: the result is input 0 with other elements at some places */
     bool is_view;    /* the result has input 0's elements under another shape */
     enum uk_loop_role loop;
     bool channels_last;  /* its kernels are fast with channels innermost */
@@ -489,10 +490,13 @@ void uk_batch_subscripts(char *text, size_t room, const struct uk_graph_value *v
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);
 
-/* move.c: offset in the result, along *axis, of an input of a Concat; false: the input's elements are changed
- * on the way. Offset in the input, in each dimension, of an output of a Split or a Slice; false: it has steps
- * other than 1. */
+/* place.c: offset in the result, along *axis, of an input of a Concat; false: the input's elements are
+ * changed on the way. True if the elements of an input of a union or an update are at their places in the
+ * result: it is a slice of the result, or both are parts of a state. */
 bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int input, int *axis, int64_t *from);
+bool uk_is_in_place(struct uk_graph *g, const struct uk_graph_node *n, int input);
+/* move.c: offset in the input, in each dimension, of an output of a Split or a Slice; false: it has steps
+ * other than 1. */
 bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int output, int64_t from[UK_RANK]);
 
 /* True if the value is a slice of `in`; true if input `input` of a QLinearConcat has the result's scale and

@@ -88,7 +88,7 @@ static struct uk_written *tensor_of(struct uk_writer *w, const struct uk_graph_v
         inputs += w->tensor[i].value && !w->tensor[i].is_temp && w->tensor[i].value != w->result;
     }
     memcpy(t.extent, v->extent, sizeof t.extent);
-    if (v->is_slice || v->is_block)
+    if (v->is_block || uk_is_strided(v))
         uk_value_strides(v, t.stride);
     for (int i = 0; i < v->rank; i++)
         t.order[i] = v->is_laid_out ? v->order[i] : i;
@@ -478,7 +478,7 @@ static void declare(const struct uk_writer *w, struct uk_text *out, const struct
     for (int i = 0; i < t->rank; i++)
         uk_put(out, "%s%" PRId64, i ? ", " : "", t->extent[t->order[i]]);
     uk_put(out, "]");
-    if (t->value && (t->value->is_slice || t->value->is_block))
+    if (t->value && (t->value->is_block || uk_is_strided(t->value)))
         for (int i = 0; i < t->rank; i++)
             uk_put(out, "%s%" PRId64 "%s", i ? ", " : " stride [", t->stride[t->order[i]],
                    i == t->rank - 1 ? "]" : "");

@@ -34,7 +34,7 @@ static enum uk_status place_element(struct uk_graph *g, struct uk_graph_node *n)
     struct uk_graph_value *x = n->input[0], *y = n->output[0];
     int rank = 0;
 
-    if (x->data || !has_contiguous_parts(g, x)) {
+    if (x->data || uk_is_strided(x) || !has_contiguous_parts(g, x)) {
         x = uk_copy_row_major(g, x, first_of(g, n->region, UK_LOOP_NONE), n->region->outside);
         if (!x)
             return uk_graph_no_memory(g);

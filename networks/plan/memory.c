@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Assigns places in one block of memory. A value lives from the layer that computes it to the last one that
- * reads it, inputs from the beginning and outputs to the end; values that live at the same time do not
- * overlap. A value of outside that a loop reads or writes lives during the whole loop.
+ * reads it, inputs from the beginning, outputs to the end, and states always; values that live at the same
+ * time do not overlap. A value of outside that a loop reads or writes lives during the whole loop.
  *
  * Greedy placement, one value after the other at the lowest offset that is free for its whole life, in two
  * orders, of which the one that takes less memory is kept: largest first, and by the most bytes live during
@@ -75,6 +75,10 @@ static void lifetimes(const struct uk_plan *p) {
         for (int i = 0; i < 3 && r->first <= r->last; i++)
             if (read[i])
                 live_at(read[i], r, r->first);
+    }
+    for (int i = 0; i < p->g->states; i++) {
+        live_at(p->g->state[i].buffer, NULL, 0);
+        live_at(p->g->state[i].buffer, NULL, p->count);
     }
 }
 

@@ -16,8 +16,7 @@ struct uk_graph_value *uk_storage(struct uk_graph_value *v) {
     return v;
 }
 
-/* True if elements are in memory as in ONNX's order; dimensions of extent 1 do not matter. */
-static bool is_row_major(const struct uk_graph *g, const struct uk_graph_value *v) {
+bool uk_is_row_major(const struct uk_graph *g, const struct uk_graph_value *v) {
     int last = -1;
 
     for (int i = 0; i < v->rank; i++) {
@@ -88,11 +87,30 @@ static bool view_order(struct uk_graph *g, struct uk_graph_node *n) {
         return true;
     }
     uk_set_row_major(y);
-    return is_row_major(g, x);
+    return uk_is_row_major(g, x);
 }
 
+bool uk_has_view(struct uk_graph *g, const struct uk_graph_value *of, const struct uk_graph_value *v) {
+    int64_t from[UK_RANK], to[UK_RANK];
+    bool has = true;
+
+    for (int p = g->points.count; p >= 0 && has; p--) { /* point 0 last: the graph stays at it */
+        if (p < g->points.count)
+            uk_graph_set_point(g, p);
+        uk_value_strides(of, from);
+        has = uk_view_strides(of, from, v, to);
+    }
+    if (g->points.count)
+        uk_graph_set_point(g, 0);
+    return has;
+}
+
+/* Gives the view a place in its operand's memory, or in that of a copy. A view of what becomes part of a
+ * state has its operand in its own. */
 static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **place) {
-    if (!view_order(g, n)) {
+    if (n->input[0]->storage == n->output[0])
+        return UK_OK;
+    if (!view_order(g, n) || (uk_is_strided(n->input[0]) && !uk_has_view(g, n->input[0], n->output[0]))) {
         struct uk_graph_value *copy = uk_copy_row_major(g, n->input[0], place, n->region);
         if (!copy)
             return uk_graph_no_memory(g);
@@ -121,6 +139,8 @@ static bool take_order(const struct uk_graph *g, struct uk_graph_value *y, const
 static void place_result(const struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *y) {
     const bool by_kernels = n->op->channels_last && !uk_node_is_elementwise(n);
 
+    if (y->is_laid_out) /* a part of a state */
+        return;
     if (y->is_output)
         uk_set_row_major(y);
     else if (y->rank >= 3 && (by_kernels || y->wants_channels_last))
@@ -133,7 +153,7 @@ static void place_result(const struct uk_graph *g, const struct uk_graph_node *n
 static enum uk_status place_output(struct uk_graph *g, int i, struct uk_graph_node **end) {
     struct uk_graph_value *v = g->output[i];
     struct uk_graph_value *storage = uk_storage(v);
-    bool shared = v->data || storage->data || storage->is_input || !is_row_major(g, v);
+    bool shared = v->data || storage->data || storage->is_input || uk_is_strided(v) || !uk_is_row_major(g, v);
 
     for (int j = 0; j < i; j++)
         shared |= uk_storage(g->output[j]) == storage;

@@ -22,8 +22,10 @@ enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem, 
         s = uk_plan_orders(g);
     if (!s) {
         uk_plan_slices(g);
-        s = uk_plan_layers(p);
+        s = g->states ? uk_check_states(g) : UK_OK;
     }
+    if (!s)
+        s = uk_plan_layers(p);
     p->layer = uk_alloc(&g->arena, ((size_t)p->count + 1) * sizeof *p->layer);
     if (!s && !p->layer)
         s = uk_graph_no_memory(g);

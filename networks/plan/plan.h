@@ -104,6 +104,19 @@ enum uk_status uk_place_loop_part(struct uk_graph *g, struct uk_graph_node *n);
 /* Finds the trip counts, and their forms. */
 enum uk_status uk_plan_trips(struct uk_graph *g);
 
+/* True if elements are in memory as in ONNX's order; dimensions of extent 1 do not matter. */
+bool uk_is_row_major(const struct uk_graph *g, const struct uk_graph_value *v);
+/* True if v, with its order, can be a view of the strided value, at all points. */
+bool uk_has_view(struct uk_graph *g, const struct uk_graph_value *of, const struct uk_graph_value *v);
+
+/* ---- states.c: tensors that stay in memory from run to run ---- */
+
+/* Gives each state a buffer, in which its input and output have their places. They are none of the graph's
+ * inputs and outputs afterwards. Refuses states that are not written in place. */
+enum uk_status uk_plan_states(struct uk_graph *g);
+/* Refuses states of which old elements would have to be moved, once all slices have their places. */
+enum uk_status uk_check_states(struct uk_graph *g);
+
 /* ---- slices.c: concatenation, splits and borders without copies ---- */
 
 void uk_plan_slices(struct uk_graph *g);

@@ -75,7 +75,8 @@ static bool overlaps(const struct range *r, const struct uk_graph_value *v) {
 
 /* True if the layer that ends in the node may read elements in the range of its output, apart from those that
  * are in their places and need no copy. It reads the node's inputs and, through elementwise nodes, theirs. */
-static bool reads_what_it_writes(const struct uk_graph_node *last, const struct uk_graph_value *output) {
+static bool reads_what_it_writes(struct uk_graph *g, const struct uk_graph_node *last,
+                                 const struct uk_graph_value *output) {
     const struct range written = range_of(output);
     struct chain c = {{last}, 1, false};
 
@@ -83,7 +84,8 @@ static bool reads_what_it_writes(const struct uk_graph_node *last, const struct 
         for (int i = 0; i < c.node[k]->inputs; i++) {
             const struct uk_graph_value *v = c.node[k]->input[i];
 
-            if (!v || v->data || (last->op->is_union && uk_is_slice_of(v, output)))
+            if (!v || v->data ||
+                (k == 0 && (last->op->is_union || last->op->is_update) && uk_is_in_place(g, last, i)))
                 continue;
             if (overlaps(&written, v))
                 return true;
@@ -93,13 +95,13 @@ static bool reads_what_it_writes(const struct uk_graph_node *last, const struct 
     return c.is_long && output->is_slice;
 }
 
-static bool has_conflict(const struct uk_graph *g) {
+static bool has_conflict(struct uk_graph *g) {
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
         for (int i = 0; i < n->outputs && !n->is_folded && !n->is_placed && !n->op->is_view; i++) {
             const struct uk_graph_value *v = n->output[i];
             const bool needs_code = v && !(n->op->is_part && v->is_slice) && uk_value_elements(v);
 
-            if (needs_code && reads_what_it_writes(n, v))
+            if (needs_code && reads_what_it_writes(g, n, v))
                 return true;
         }
     return false;
@@ -199,7 +201,7 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
         if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part &&
             v->producer->region == n->region && is_free(g, v) && same_order(v, y) && occurrences(n, v) == 1)
             try_place(g, v, y);
-        all &= uk_is_slice_of(v, y) || !uk_value_elements(v);
+        all &= !uk_value_elements(v) || uk_is_in_place(g, n, i);
     }
     n->is_placed = all;
 }

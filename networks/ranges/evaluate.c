@@ -94,6 +94,7 @@ enum uk_status uk_open_copy(const struct uk_graph *g, struct uk_graph *copy) {
 
     uk_graph_begin(copy);
     copy->name = g->name;
+    copy->largest = g->largest ? g->largest : g;
     copy->value_count = g->value_count;
     copy->node_count = g->node_count;
     copy->inputs = g->inputs;
@@ -231,10 +232,49 @@ static bool has_same_form(const struct uk_graph_node *a, const struct uk_graph_n
     return same;
 }
 
-static enum uk_status compare_nodes(const struct evaluation *e, const struct uk_graph *at) {
+static bool has_same_list(const struct uk_attribute *a, const struct uk_attribute *b) {
+    return a->count == b->count &&
+           (!a->count || !memcmp(a->ints, b->ints, (size_t)a->count * sizeof *a->ints));
+}
+
+/* Compares attributes, which nodes that take the place of another one compute from its shapes. Notes integers
+ * that depend on the point. False: others do, or no memory. */
+static bool note_attribute(struct evaluation *e, struct uk_attribute *a, const struct uk_attribute *at) {
+    const size_t points = (size_t)e->g->points.count;
+
+    if (a->kind != at->kind || strcmp(a->name, at->name) != 0)
+        return false;
+    if (a->kind == UK_A_INTS)
+        return has_same_list(a, at);
+    if (a->kind == UK_A_FLOAT)
+        return !memcmp(&a->f, &at->f, sizeof a->f);
+    if (a->kind != UK_A_INT || (!a->at && a->i == at->i))
+        return true;
+    if (!a->at) {
+        if (!(a->at = uk_alloc(&e->g->arena, points * sizeof *a->at)))
+            return false;
+        for (size_t p = 0; p < points; p++)
+            a->at[p] = a->i;
+        a->next_open = e->g->open_attributes;
+        e->g->open_attributes = a;
+    }
+    a->at[e->point] = at->i;
+    return true;
+}
+
+static bool note_attributes(struct evaluation *e, const struct uk_graph_node *n,
+                            const struct uk_graph_node *at) {
+    bool noted = n->attributes == at->attributes;
+
+    for (int i = 0; i < n->attributes && noted && n->attribute != at->attribute; i++)
+        noted = note_attribute(e, &n->attribute[i], &at->attribute[i]);
+    return noted;
+}
+
+static enum uk_status compare_nodes(struct evaluation *e, const struct uk_graph *at) {
     const struct uk_graph_node *a = e->g->nodes, *b = at->nodes;
 
-    while (a && b && has_same_form(a, b)) {
+    while (a && b && has_same_form(a, b) && note_attributes(e, a, b)) {
         a = a->next;
         b = b->next;
     }

@@ -121,7 +121,9 @@ elif __name__ == "__main__":
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(exist_ok=True)
     failed = []
-    for name, (network, sizes) in NETWORKS.items():
+    import states  # which imports this module
+    cached = {name: (states.NETWORKS[name][0], [w.replace("160", "40") for w in states.NETWORKS[name][1] if "=" in w]) for name in ("attention", "multi_head", "group_query")}
+    for name, (network, sizes) in {**NETWORKS, **cached}.items():
         if sys.argv[4:] and name not in sys.argv[4:]:
             continue
         path = folder / f"{name}.onnx"

@@ -65,7 +65,7 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
 
     (void)output;
     for (int i = 0; i < n->inputs && !s; i++) {
-        if (uk_value_elements(n->input[i]) && !uk_is_slice_of(n->input[i], n->output[0])) {
+        if (uk_value_elements(n->input[i]) && !uk_is_in_place(w->g, n, i)) {
             snprintf(offset, sizeof offset, "i%d + %" PRId64, axis, from);
             uk_subscripts(left, sizeof left, rank, axis, offset);
             uk_write(w, n, "part%d: $y[%s] = $%c[%s]", i, left, '0' + i, uk_iterators(rank));
@@ -75,19 +75,6 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
     if (!s && !uk_value_elements(n->output[0])) /* a program needs at least one statement */
         uk_write(w, n, "$y[%1$s] = $0[%1$s]", uk_iterators(rank));
     return s;
-}
-
-bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int input, int *axis,
-                      int64_t *from) {
-    const bool quantized = !strcmp(n->type, "QLinearConcat");
-
-    *from = 0;
-    if (uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), n->output[0]->rank, axis) ||
-        (quantized && (input < 2 || (input - 2) % 3 || !uk_has_same_scale(g, n, input))))
-        return false;
-    for (int i = quantized ? 2 : 0; i < input; i += quantized ? 3 : 1)
-        *from += n->input[i]->extent[*axis];
-    return true;
 }
 
 /* ---- Split ---- */

@@ -48,8 +48,10 @@ static enum uk_status set_output(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
+/* Copies the data, unless the result has its memory. */
 static void write_copy(struct uk_writer *w, const struct uk_graph_node *n) {
-    uk_write(w, n, "$y[%1$s] = $0[%1$s]", uk_iterators(n->input[DATA]->rank));
+    if (!uk_is_in_place(w->g, n, DATA))
+        uk_write(w, n, "$y[%1$s] = $0[%1$s]", uk_iterators(n->input[DATA]->rank));
 }
 
 /* ---- ScatterElements ---- */

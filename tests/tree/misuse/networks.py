@@ -14,6 +14,7 @@ from programs import Options
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "networks"))
 from onnx_writer import model, node, npy, value  # pylint: disable=wrong-import-position
 
+STATEFUL = model([node("Concat", ["past", "x"], ["present"], axis=0)], [value("past", ["N", 4]), value("x", [1, 4])], [value("present", ["M", 4])])
 MODEL = model([node("Exp", ["x"], ["y"]), node("Relu", ["y"], ["z"])], [value("x", ["N", 4])], [value("z", ["N", 4])], properties={"key": "value"})
 WRONG = model([node("Relu", ["none"], ["y"])])
 UK_F32, UK_EMIT_OBJECT = 1, 6
@@ -28,7 +29,8 @@ class Tensor(ctypes.Structure):
 class NetworkOptions(ctypes.Structure):
     _fields_ = [("shapes", ctypes.c_void_p), ("shape_count", ctypes.c_int), ("size_names", ctypes.c_void_p), ("size_values", ctypes.c_void_p),
                 ("size_count", ctypes.c_int), ("constants", ctypes.c_void_p), ("constant_data", ctypes.c_void_p), ("constant_count", ctypes.c_int),
-                ("name", ctypes.c_char_p)]
+                ("name", ctypes.c_char_p), ("state_inputs", ctypes.c_void_p), ("state_outputs", ctypes.c_void_p), ("state_count", ctypes.c_int),
+                ("find_states", ctypes.c_bool)]
 
 
 class NetworkSize(ctypes.Structure):
@@ -82,7 +84,9 @@ class World:
         n = self.api.uk_network_create()
         if "open" in steps:
             self.expect(n, self.api.uk_network_range(n, self.size()))
-        if steps:
+        if "states" in steps:
+            self.expect(n, self.api.uk_network_read(n, b"good", STATEFUL, len(STATEFUL), None, self.options(find_states=True)))
+        elif steps:
             self.expect(n, self.api.uk_network_read(n, b"good", MODEL, len(MODEL), None, None if "open" in steps else self.options()))
         if "compiled" in steps:
             self.expect(n, self.api.uk_network_compile(n, None))
@@ -129,6 +133,8 @@ class World:
             null, x = "NULL", self.tensor()
             data, no_names, below = self.keep((ctypes.c_void_p * 1)()), self.keep((ctypes.c_char_p * 1)()), self.keep(ctypes.c_int64(-1))
             twice, two = self.keep((ctypes.c_char_p * 2)(b"N", b"N")), self.keep((ctypes.c_int64 * 2)(2, 2))
+            names = self.keep((ctypes.c_char_p * 1)(b"x")), self.keep((ctypes.c_char_p * 1)(b"z"))
+            pair = lambda input, output: self.options(state_inputs=input, state_outputs=output, state_count=1)
             shape = lambda **fields: self.options(shapes=self.tensor(**fields), shape_count=1)
             return [("1 shape, NULL", self.options(shape_count=1), "1 shapes are given, or their array is NULL"),
                     ("-1 shapes", self.options(shape_count=-1, shapes=x), "-1 shapes"),
@@ -145,6 +151,9 @@ class World:
                     ("9 dimensions", shape(rank=9), "9 dimensions"),
                     ("a name of no function", self.options(name=b"a-b"), "'a-b' is not a C identifier"), ("a reserved name", self.options(name=b"__x"), "__x_run"),
                     ("an unknown input", shape(name=b"y"), "no input 'y'"), ("a size twice", self.options(size_names=twice, size_values=two, size_count=2), "two sizes"),
+                    ("1 state, NULL", self.options(state_count=1), "1 states are given, or the arrays of their names are NULL"), ("-1 states", self.options(state_count=-1), "-1 states"),
+                    ("a state without a name", pair(no_names, names[1]), "a state has no name"), ("an unknown output", pair(*names[:1] * 2), "no output 'x'"),
+                    ("a computed output", pair(*names), "'x' and 'z' are no state"), ("no states", self.options(find_states=True), "no output has the name"),
                     ("an extent below 0", shape(shape=(2, INT64_MIN)), f"dimension 1 = {INT64_MIN}")]
         if kind == "const struct uk_network_size *":
             return [None, *((f"{field} {number}", self.size(**{field: number}), "'N'") for field, number in
@@ -200,6 +209,8 @@ GOOD = {
     "uk_network_read_tensor": lambda w: (w.new(), w.file(npy([2], [1, 2])), w.tensor(), w.out()),
     "uk_network_npy": lambda w: (w.tensor(), w.memory(), w.out(ctypes.c_size_t)),
     "uk_network_value": lambda w: (w.network("read"), 0, 0),
+    "uk_network_state": lambda w: (w.network("states"), 0),
+    "uk_network_state_place": lambda w: (w.network("states", "compiled"), w.memory(), 0),
     "uk_network_layer": lambda w: (w.network("read"), 0),
     "uk_network_metadata": lambda w: (w.network("read"), b"key"),
     **{f"uk_network_{what}": lambda w: (w.network("read"),) for what in ("name", "memory_bound")},
