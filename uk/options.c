@@ -67,6 +67,10 @@ const struct uk_option uk_options[] = {
      "network: shape of an input whose dimensions are not fixed in the file; repeatable"},
     {"--constant", "INPUT=FILE", UK_OPTION_LIST, PROGRAMS | OF_NETWORKS, 0, 0, "<file>",
      "network: fix an input, on whose value shapes depend, to that of a .npy or .pb file; repeatable"},
+    {"--state", "INPUT=OUTPUT", UK_OPTION_LIST, PROGRAMS | OF_NETWORKS, 0, 0, NULL,
+     "network: an output that is the input with rows appended or replaced stays in the network's memory; "
+     "auto: "
+     "all whose names exporters pair; repeatable"},
     {"--input", "FILE", UK_OPTION_LIST, RUN | OF_NETWORKS, 0, 0, "<file>",
      "network: read the next input in the model's order, or by NAME=FILE the input NAME, as .npy, .pb or raw "
      "bytes (default: random values); repeatable"},

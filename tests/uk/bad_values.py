@@ -31,10 +31,11 @@ VALUES = {"NAME=VALUE": ["", "=", "N", "N=", "=4", "N=-1", "N=1x", "N=1.5", "N=9
           "FILE": FILES, "OUT": ["", "no/such/file", "/", "/dev/null/x"], "NAME": ["", "not a name", "9a", "a-b", "int", "free", "\xe9"],
           "INPUT=N,N,...": ["", "=", "x", "x=", "=1,3", "x=1,", "x=1,,3", "x=1x3", "x=-1,3", "x=99999999999999999999", "x=1,1,1,1,1,1,1,1,1", "none=1", "x=2"],
           "INPUT=FILE": ["", "=", "x", "x=", "=f", "x=no/such/file", "x=/", "x=/dev/null"], "DIR": ["", "no/such/folder", "/dev/null/x"],
+          "INPUT=OUTPUT": ["", "=", "x", "x=", "=y", "auto=", "none=y", "x=none", "x=y"],
           "ISA": WORDS, "HOST": ["", "-x", "a b", "@", "a@", ":22", "a:", "a:0", "a:65536", "::1", "a;b"], "COMMAND": ["", " ", "'a"],
           "NAME,...": ["", "none-such", ","], "FILE.json": FILES, "FILE.svg": FILES, "OLD.json": FILES}
 # Options for networks, which are refused for a program whatever their values are.
-OF_NETWORKS = {"--shape", "--constant", "--input", "--output", "--layers"}
+OF_NETWORKS = {"--shape", "--constant", "--input", "--output", "--layers", "--state"}
 # Values that are not bad for these options.
 GOOD = {("verify", "--seed"): ["0", "-1", "0x10"], ("tune", "--seed"): ["0", "-1", "0x10"]}
 

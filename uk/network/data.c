@@ -79,7 +79,7 @@ static int input_named(const struct uk_net_job *j, const char *text, const char 
     size_t longest = 0;
     int found = -1;
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
+    for (int i = 0; (t = uk_net_input(j, i)); i++) {
         const size_t n = strlen(t->name);
         if (n >= longest && !strncmp(text, t->name, n) && text[n] == '=') {
             longest = n;
@@ -97,7 +97,7 @@ static int refuse_name(const struct uk_net_job *j, const char *text) {
     const struct uk_network_tensor *t;
     struct uk_text list = {0};
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
+    for (int i = 0; (t = uk_net_input(j, i)); i++) {
         uk_consider_name(&near, t->name);
         uk_put(&list, "%s%s", list.length ? ", " : "", t->name);
     }
@@ -182,15 +182,15 @@ int uk_net_take_inputs(struct uk_net_job *j) {
     const struct uk_network_tensor *t;
     size_t bytes = 1;
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
+    for (int i = 0; (t = uk_net_input(j, i)); i++)
         bytes += t->bytes;
     j->inputs = malloc(bytes);
-    j->sources = calloc((size_t)j->inputs_count + 1, sizeof *j->sources);
+    j->sources = calloc((size_t)j->inputs_count + (size_t)j->states_count + 1, sizeof *j->sources);
     if (!j->inputs || !j->sources)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     int status = assign_files(j);
     char *to = j->inputs;
-    for (int i = 0; !status && (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
+    for (int i = 0; !status && (t = uk_net_input(j, i)); i++) {
         const char *file = j->sources[i];
         if (!file)
             j->sources[i] = fill_random(t, to, (uint32_t)i + 1);
@@ -206,17 +206,18 @@ int uk_net_take_inputs(struct uk_net_job *j) {
 void uk_net_print_inputs(const struct uk_net_job *j) {
     const struct uk_network_tensor *t;
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
-        printf("input %s %s %s: %s\n", t->name, uk_net_type(t), uk_net_shape(t), j->sources[i]);
+    for (int i = 0; (t = uk_net_input(j, i)); i++)
+        printf("%s %s %s %s: %s\n", i < j->inputs_count ? "input" : "state", t->name, uk_net_type(t),
+               uk_net_shape(t), j->sources[i]);
 }
 
 void uk_net_fill(const struct uk_net_job *j) {
-    const struct uk_network_tensor *t;
     const char *from = j->inputs;
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
-        memcpy(uk_network_input(j->network, j->memory, i), from, t->bytes);
-        from += t->bytes;
+    for (int i = 0; i < j->inputs_count; i++) {
+        const size_t bytes = uk_net_input(j, i)->bytes;
+        memcpy(uk_network_input(j->network, j->memory, i), from, bytes);
+        from += bytes;
     }
 }
 
@@ -224,7 +225,7 @@ void uk_net_fill(const struct uk_net_job *j) {
 
 int uk_net_check_outputs(const struct uk_net_job *j) {
     const char *file;
-    const int outputs = j->outputs_count;
+    const int outputs = j->outputs_count + j->states_count;
     int status = UK_EXIT_OK;
 
     for (int i = 0; (file = uk_repeated_option(j->arguments, "--output", i)) && !status; i++) {
@@ -248,11 +249,11 @@ int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, con
     return status;
 }
 
-static void print(const struct uk_network_tensor *t, const void *data) {
+static void print(const char *what, const struct uk_network_tensor *t, const void *data) {
     enum { SHOWN = 6 };
     double sum = 0;
 
-    printf("output %s %s %s:", t->name, uk_net_type(t), uk_net_shape(t));
+    printf("%s %s %s %s:", what, t->name, uk_net_type(t), uk_net_shape(t));
     for (size_t i = 0; i < t->elements; i++) {
         const double v = uk_net_element(t->type, data, i);
         sum += v;
@@ -262,16 +263,26 @@ static void print(const struct uk_network_tensor *t, const void *data) {
     printf("%s, sum %.9g\n", t->elements > SHOWN ? " ..." : "", sum);
 }
 
+static int write_output(const struct uk_net_job *j, int i, const char *what, const void *data) {
+    const struct uk_network_tensor *t = uk_net_output(j, i);
+    const char *file = uk_repeated_option(j->arguments, "--output", i);
+
+    print(what, t, data);
+    return file ? uk_net_write_tensor(file, t, data) : UK_EXIT_OK;
+}
+
 int uk_net_write_outputs(const struct uk_net_job *j) {
-    const struct uk_network_tensor *t;
     int status = UK_EXIT_OK;
 
-    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_OUTPUT, i)) && !status; i++) {
-        const void *data = uk_network_output(j->network, j->memory, i);
-        const char *file = uk_repeated_option(j->arguments, "--output", i);
-        print(t, data);
-        if (file)
-            status = uk_net_write_tensor(file, t, data);
+    for (int i = 0; i < j->outputs_count && !status; i++)
+        status = write_output(j, i, "output", uk_network_output(j->network, j->memory, i));
+    for (int i = 0; i < j->states_count && !status; i++) {
+        char *elements = malloc(uk_net_output(j, j->outputs_count + i)->bytes + 1);
+        if (!elements)
+            return uk_complain(UK_EXIT_WRONG, "out of memory");
+        uk_net_take_state(j, i, elements);
+        status = write_output(j, j->outputs_count + i, "state", elements);
+        free(elements);
     }
     return status;
 }

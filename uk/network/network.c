@@ -77,7 +77,9 @@ struct stated {
     void **data;
     const char **size;
     int64_t *value;
-    int shapes, constants, sizes;
+    const char **state_input, **state_output;
+    int shapes, constants, sizes, states;
+    bool find_states;
     struct uk_arena arena;
 };
 
@@ -131,6 +133,17 @@ static int add_constant(struct uk_net_job *j, struct stated *t, const char *text
     return UK_EXIT_OK;
 }
 
+static int add_state(struct stated *t, const char *text) {
+    const int i = t->states;
+
+    if (!strcmp(text, "auto")) {
+        t->find_states = true;
+        return UK_EXIT_OK;
+    }
+    t->states++;
+    return uk_net_split_state(&t->arena, text, &t->state_input[i], &t->state_output[i]);
+}
+
 static int state(struct uk_net_job *j, struct stated *t) {
     const struct uk_arguments *a = j->arguments;
     const size_t most = (size_t)a->option_value_count + 1;
@@ -141,12 +154,16 @@ static int state(struct uk_net_job *j, struct stated *t) {
     t->data = uk_alloc(&t->arena, most * sizeof *t->data);
     t->size = uk_alloc(&t->arena, most * sizeof *t->size);
     t->value = uk_alloc(&t->arena, most * sizeof *t->value);
+    t->state_input = uk_alloc(&t->arena, most * sizeof *t->state_input);
+    t->state_output = uk_alloc(&t->arena, most * sizeof *t->state_output);
     if (t->arena.failed)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     for (int i = 0; uk_repeated_option(a, "--shape", i) && !status; i++)
         status = add_shape(t, uk_repeated_option(a, "--shape", i));
     for (int i = 0; uk_repeated_option(a, "--constant", i) && !status; i++)
         status = add_constant(j, t, uk_repeated_option(a, "--constant", i));
+    for (int i = 0; uk_repeated_option(a, "--state", i) && !status; i++)
+        status = add_state(t, uk_repeated_option(a, "--state", i));
     for (int i = 0; i < a->bindings && !status; i++) {
         const struct uk_size_value *b = &a->binding[i];
         const struct uk_network_size range = {b->name, b->value, b->upper, b->step};
@@ -172,6 +189,10 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
                                          .constants = t->constant,
                                          .constant_data = (const void *const *)t->data,
                                          .constant_count = t->constants,
+                                         .state_inputs = t->state_input,
+                                         .state_outputs = t->state_output,
+                                         .state_count = t->states,
+                                         .find_states = t->find_states,
                                          .name = j->arguments->name};
     const double start = bench_seconds();
     const enum uk_status s = uk_network_read_file(j->network, j->arguments->positional[0], &o);
@@ -183,6 +204,8 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
         j->inputs_count++;
     while (uk_network_value(j->network, UK_NETWORK_OUTPUT, j->outputs_count))
         j->outputs_count++;
+    while (uk_network_state(j->network, j->states_count))
+        j->states_count++;
     return uk_network_layer(j->network, 0)
                ? UK_EXIT_OK
                : uk_complain(UK_EXIT_WRONG, "%s: the network computes nothing", j->arguments->positional[0]);

@@ -14,10 +14,11 @@ struct uk_net_job {
     const struct uk_arguments *arguments;
     struct uk_network *network;
     struct uk_options options;
-    double read_time, compile_time; /* seconds */
-    char *inputs;                   /* data of all inputs, concatenated */
-    const char **sources;           /* per input: its file, or a description of where it comes from */
-    int inputs_count, outputs_count;
+    double read_time, compile_time;  /* seconds */
+    char *inputs;                    /* data of all inputs, then of the states', concatenated */
+    const char **sources;            /* per input: its file, or a description of where it comes from */
+    int inputs_count, outputs_count; /* without those of the states */
+    int states_count;
     int64_t sizes[UK_NET_SIZES]; /* of the open sizes, in this run */
     int layers;                  /* number of layers, set when progress is shown */
     volatile int layer;          /* layer being compared, from 0 */
@@ -64,6 +65,19 @@ double uk_net_element(enum uk_type type, const void *data, size_t i);
 /* Writes a tensor to a file: in NumPy's format if its name ends in .npy, else the raw elements. Exit status.
  */
 int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
+
+/* ---- states.c ---- */
+
+/* The inputs and outputs in the model's order, then those of the states. NULL: there are no more. */
+const struct uk_network_tensor *uk_net_input(const struct uk_net_job *j, int i);
+const struct uk_network_tensor *uk_net_output(const struct uk_net_job *j, int i);
+/* Copies the states' inputs into the memory of a run. Runs add rows to them, but do not overwrite the rest.
+ */
+void uk_net_fill_states(const struct uk_net_job *j);
+/* Copies the output of the i-th state from there. */
+void uk_net_take_state(const struct uk_net_job *j, int i, void *elements);
+/* Splits the option's INPUT=OUTPUT. Exit status. */
+int uk_net_split_state(struct uk_arena *arena, const char *text, const char **input, const char **output);
 
 /* ---- device.c: on a GPU ---- */
 

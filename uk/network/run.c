@@ -75,11 +75,13 @@ static int run(struct uk_net_job *j) {
 
     uk_net_print_inputs(j);
     uk_net_fill(j);
+    uk_net_fill_states(j);
     status = call(j);
     if (!status)
         status = uk_net_write_outputs(j);
     if (!status && j->arguments->count && (j->arguments->check || j->arguments->layers)) {
         uk_net_fill(j);
+        uk_net_fill_states(j);
         status = uk_net_count(j);
     }
     if (!status && j->arguments->time && (j->emulation || j->device))

@@ -37,6 +37,7 @@ static int measure(struct uk_net_job *j, bool is_counted, int layers, double *co
     if (status)
         return status;
     uk_net_fill(j);
+    uk_net_fill_states(j);
     return is_counted ? count_layers(j, layers, cost) : uk_net_time_layers(j, layers, cost);
 }
 
