@@ -5,7 +5,8 @@
  * - results of operators whose kernels want channels innermost have them so, and so do their inputs;
  * - results of elementwise operators have the order of an operand;
  * - a transpose is another order of its operand's memory;
- * - any other view shares its operand's memory if that is row-major, else that of a row-major copy.
+ * - any other view shares its operand's memory if that is row-major, else that of a row-major copy; a view of
+ *   a block does, too.
  */
 #include <string.h>
 #include "plan/plan.h"
@@ -108,14 +109,19 @@ bool uk_has_view(struct uk_graph *g, const struct uk_graph_value *of, const stru
 /* Gives the view a place in its operand's memory, or in that of a copy. A view of what becomes part of a
  * state has its operand in its own. */
 static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **place) {
+    const bool is_block = n->input[0]->is_block; /* its elements are apart in a larger constant */
+
     if (n->input[0]->storage == n->output[0])
         return UK_OK;
-    if (!view_order(g, n) || (uk_is_strided(n->input[0]) && !uk_has_view(g, n->input[0], n->output[0]))) {
+    if (is_block || !view_order(g, n) ||
+        (uk_is_strided(n->input[0]) && !uk_has_view(g, n->input[0], n->output[0]))) {
         struct uk_graph_value *copy = uk_copy_row_major(g, n->input[0], place, n->region);
         if (!copy)
             return uk_graph_no_memory(g);
         n->input[0] = copy;
     }
+    if (is_block)
+        view_order(g, n);
     n->output[0]->storage = n->input[0];
     return UK_OK;
 }
