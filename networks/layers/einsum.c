@@ -126,6 +126,17 @@ static size_t put_iterator(char *out, size_t room, int name, const char *before)
                                    : snprintf(out, room, "%se%d", before, NAMES - name));
 }
 
+/* True if all operands have extent 1 under the name, at all points of open sizes. */
+static bool is_one_everywhere(const struct uk_graph *g, const struct uk_graph_node *n,
+                              const struct equation *e, int name) {
+    bool is_one = true;
+
+    for (int i = 0; i < n->inputs; i++)
+        for (int d = 0; d < e->rank[i]; d++)
+            is_one &= e->name[i][d] != name || uk_is_one(g, n->input[i], d);
+    return is_one;
+}
+
 enum uk_status uk_write_einsum(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     char left[UK_RANK * 6] = "", over[NAMES * 6] = "", right[UK_MAX_ACCESSES * (UK_RANK * 6 + 8)] = "";
     size_t used = 0;
@@ -145,7 +156,7 @@ enum uk_status uk_write_einsum(struct uk_writer *w, const struct uk_graph_node *
     for (int i = 0; i < n->inputs; i++) {
         used += (size_t)snprintf(right + used, sizeof right - used, "%s$%c[", i ? " * " : "", '0' + i);
         for (int d = 0; d < e.rank[i]; d++)
-            if (n->input[i]->extent[d] == 1 && e.extent[e.name[i][d]] != 1)
+            if (uk_is_one(w->g, n->input[i], d) && !is_one_everywhere(w->g, n, &e, e.name[i][d]))
                 used += (size_t)snprintf(right + used, sizeof right - used, "%s0", d ? ", " : "");
             else
                 used += put_iterator(right + used, sizeof right - used, e.name[i][d], d ? ", " : "");

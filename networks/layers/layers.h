@@ -483,8 +483,8 @@ void uk_append_subscript(char text[UK_SUBSCRIPTS], const char *format, ...)
 enum uk_status uk_check_indices(struct uk_graph *g, const struct uk_graph_node *n, int dimension,
                                 int64_t first, int64_t step);
 /* Writes the subscripts of v's batch dimensions, "i0, 0, "; the result y has `batch` of them. */
-void uk_batch_subscripts(char *text, size_t room, const struct uk_graph_value *v, int batch,
-                         const struct uk_graph_value *y);
+void uk_batch_subscripts(const struct uk_graph *g, char *text, size_t room, const struct uk_graph_value *v,
+                         int batch, const struct uk_graph_value *y);
 
 /* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` selects:
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */

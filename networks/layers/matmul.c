@@ -52,10 +52,10 @@ enum uk_status uk_write_gemm(struct uk_writer *w, const struct uk_graph_node *n,
     if (alpha != 1)
         snprintf(scaled, sizeof scaled, "%s * ", uk_number_text(alpha, true));
     if (c && c->rank == 2)
-        snprintf(subscripts, sizeof subscripts, "%s, %s", c->extent[0] == 1 ? "0" : "i0",
-                 c->extent[1] == 1 ? "0" : "i1");
+        snprintf(subscripts, sizeof subscripts, "%s, %s", uk_is_one(w->g, c, 0) ? "0" : "i0",
+                 uk_is_one(w->g, c, 1) ? "0" : "i1");
     else if (c && c->rank == 1)
-        snprintf(subscripts, sizeof subscripts, "%s", c->extent[0] == 1 ? "0" : "i1");
+        snprintf(subscripts, sizeof subscripts, "%s", uk_is_one(w->g, c, 0) ? "0" : "i1");
     if (c && beta == 1)
         snprintf(addend, sizeof addend, " + $2[%s]", subscripts);
     else if (c && beta != 0)
@@ -99,16 +99,16 @@ enum uk_status uk_infer_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     return uk_set_output(g, n, 0, a->type, rank, extent);
 }
 
-void uk_batch_subscripts(char *text, size_t room, const struct uk_graph_value *v, int batch,
-                         const struct uk_graph_value *y) {
+void uk_batch_subscripts(const struct uk_graph *g, char *text, size_t room, const struct uk_graph_value *v,
+                         int batch, const struct uk_graph_value *y) {
     const int own = v->rank > 2 ? v->rank - 2 : 0;
     size_t used = 0;
 
     *text = 0;
     for (int d = 0; d < own; d++) {
         const int at = batch - own + d;
-        used += (size_t)snprintf(text + used, room - used,
-                                 v->extent[d] == 1 && y->extent[at] != 1 ? "0, " : "i%d, ", at);
+        used +=
+            (size_t)snprintf(text + used, room - used, uk_is_broadcast(g, v, d, y, at) ? "0, " : "i%d, ", at);
     }
 }
 
@@ -119,8 +119,8 @@ void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int
     const char *open = cast ? "(" : "", *close = cast ? ")" : "", *type = cast ? cast : "";
     char in_a[64], in_b[64], row[16] = "", column[16] = "";
 
-    uk_batch_subscripts(in_a, sizeof in_a, a, batch, y);
-    uk_batch_subscripts(in_b, sizeof in_b, b, batch, y);
+    uk_batch_subscripts(w->g, in_a, sizeof in_a, a, batch, y);
+    uk_batch_subscripts(w->g, in_b, sizeof in_b, b, batch, y);
     if (a->rank > 1)
         snprintf(row, sizeof row, "i%d, ", batch);
     if (b->rank > 1)

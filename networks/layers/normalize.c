@@ -15,13 +15,14 @@ static void iterators(char *text, size_t room, int from, int end) {
 }
 
 /* Writes the subscripts of an operand that is broadcast to the last dimensions of a tensor of that rank. */
-static void broadcast_iterators(char *text, size_t room, const struct uk_graph_value *v, int rank) {
+static void broadcast_iterators(const struct uk_graph *g, char *text, size_t room,
+                                const struct uk_graph_value *v, int rank) {
     size_t used = 0;
 
     *text = 0;
     for (int d = 0; d < v->rank; d++)
-        used += (size_t)snprintf(text + used, room - used, v->extent[d] == 1 ? "%s0" : "%si%d", d ? ", " : "",
-                                 rank - v->rank + d);
+        used += (size_t)snprintf(text + used, room - used, uk_is_one(g, v, d) ? "%s0" : "%si%d",
+                                 d ? ", " : "", rank - v->rank + d);
 }
 
 /* Writes, over the dimensions from `axis` on, the sums of the elements, temp @s, and of the squares of their
@@ -116,11 +117,11 @@ enum uk_status uk_write_layer_normalization(struct uk_writer *w, const struct uk
         return UK_OK;
     }
     if (scale) {
-        broadcast_iterators(at, sizeof at, scale, x->rank);
+        broadcast_iterators(w->g, at, sizeof at, scale, x->rank);
         snprintf(times, sizeof times, " * $1[%s]", at);
     }
     if (bias) {
-        broadcast_iterators(at, sizeof at, bias, x->rank);
+        broadcast_iterators(w->g, at, sizeof at, bias, x->rank);
         snprintf(plus, sizeof plus, " + $2[%s]", at);
     }
     if (has_mean(n))

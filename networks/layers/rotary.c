@@ -163,13 +163,13 @@ static void write_lines(struct uk_writer *w, const struct uk_graph_node *n, int6
         uk_write(w, n, "@p[s] = i64($3[%s]) + index(s)", p->rank ? "0" : "");
         snprintf(index, sizeof index, "@p[s]");
     } else {
-        snprintf(index, sizeof index, "$3[b, %s]", p->extent[1] == 1 && extent[1] != 1 ? "0" : "s");
+        snprintf(index, sizeof index, "$3[b, %s]", uk_is_broadcast(w->g, p, 1, x, (int)sequence) ? "0" : "s");
     }
     uk_write_temp(w, n, "c", x->type, 3, extent, NULL);
     uk_write_temp(w, n, "s", x->type, 3, extent, NULL);
     uk_write(w, n, "@c[b, s, k] = $1[%s, k]", index);
     uk_write(w, n, "@s[b, s, k] = $2[%s, k]", index);
-    snprintf(at, room, "%s, i%" PRId64, extent[0] == 1 ? "0" : "i0", sequence);
+    snprintf(at, room, "%s, i%" PRId64, p->rank != 2 || uk_is_one(w->g, p, 0) ? "0" : "i0", sequence);
 }
 
 enum uk_status uk_write_rotate(struct uk_writer *w, const struct uk_graph_node *n, int output) {
@@ -184,8 +184,8 @@ enum uk_status uk_write_rotate(struct uk_writer *w, const struct uk_graph_node *
     if (position) {
         write_lines(w, n, sequence, at, sizeof at);
     } else {
-        const bool whole = table->extent[1] != 1 || x->extent[sequence] == 1;
-        snprintf(at, sizeof at, whole ? "%s, i%" PRId64 : "%s, 0", table->extent[0] == 1 ? "0" : "i0",
+        const bool is_one = uk_is_broadcast(w->g, table, 1, x, (int)sequence);
+        snprintf(at, sizeof at, is_one ? "%s, 0" : "%s, i%" PRId64, uk_is_one(w->g, table, 0) ? "0" : "i0",
                  sequence);
         cos = "$1";
         sin = "$2";

@@ -387,7 +387,7 @@ static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, stru
     used += (size_t)snprintf(subscripts_text, sizeof subscripts_text, "$%c[", '0' + i);
     for (int d = 0; d < v->rank; d++) {
         const int at = first_dimension(n, i) + d;
-        const bool broadcast = uk_is_one(w->g, v, d) && !uk_is_one(w->g, n->output[0], at);
+        const bool broadcast = uk_is_broadcast(w->g, v, d, n->output[0], at);
         used += (size_t)snprintf(subscripts_text + used, sizeof subscripts_text - used,
                                  broadcast ? "%s0" : "%si%d", d ? ", " : "", at);
         if (!broadcast && block && d == (axis < 0 ? axis + v->rank : axis))

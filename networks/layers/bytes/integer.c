@@ -128,11 +128,12 @@ static void write_sums(struct uk_writer *w, const struct uk_graph_node *n, const
 }
 
 /* Writes the subscripts of sums of an operand: those of its batches, and of its rows or columns. */
-static void sum_subscripts(const struct uk_graph_node *n, int input, char *text, size_t room) {
+static void sum_subscripts(const struct uk_graph *g, const struct uk_graph_node *n, int input, char *text,
+                           size_t room) {
     const struct uk_graph_value *v = n->input[input], *y = n->output[0];
     const int batch = y->rank - (n->input[0]->rank > 1) - (n->input[1]->rank > 1);
 
-    uk_batch_subscripts(text, room, v, batch, y);
+    uk_batch_subscripts(g, text, room, v, batch, y);
     size_t used = strlen(text);
     if (v->rank > 1)
         snprintf(text + used, room - used, "i%d", input ? y->rank - 1 : batch);
@@ -146,8 +147,8 @@ enum uk_status uk_write_matmul_integer(struct uk_writer *w, const struct uk_grap
     char za[80] = "", zb[80] = "", columns[64], rows[64], less_a[240] = "", less_b[320] = "", bias[120] = "";
 
     (void)output;
-    sum_subscripts(n, 1, columns, sizeof columns);
-    sum_subscripts(n, 0, rows, sizeof rows);
+    sum_subscripts(w->g, n, 1, columns, sizeof columns);
+    sum_subscripts(w->g, n, 0, rows, sizeof rows);
     if (has_a)
         zero_text(n, 2, za, sizeof za);
     if (has_b)

@@ -241,21 +241,23 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
 }
 
 /* Text " + $9[i1]" of an addend that broadcasts to the result's dimensions up to number `last`; "": none. */
-static const char *addend_text(const struct uk_graph_node *n, int input, int last, char text[32]) {
+static const char *addend_text(const struct uk_graph *g, const struct uk_graph_node *n, int input, int last,
+                               char text[32]) {
     const struct uk_graph_value *v = uk_node_input(n, input);
     size_t used = v ? (size_t)snprintf(text, 32, " + $%c[", '0' + input) : 0;
 
     text[used] = 0;
     for (int d = 0; v && d < v->rank; d++)
-        used += (size_t)snprintf(text + used, 32 - used, v->extent[d] == 1 ? "%s0" : "%si%d", d ? ", " : "",
+        used += (size_t)snprintf(text + used, 32 - used, uk_is_one(g, v, d) ? "%s0" : "%si%d", d ? ", " : "",
                                  last - v->rank + 1 + d);
     if (v)
         snprintf(text + used, 32 - used, "]");
     return text;
 }
 
-static const char *real_bias(const struct uk_graph_node *n, int last, char text[32]) {
-    return addend_text(n, n->inputs == REAL_BIAS + 3 ? REAL_BIAS : n->inputs, last, text);
+static const char *real_bias(const struct uk_graph *g, const struct uk_graph_node *n, int last,
+                             char text[32]) {
+    return addend_text(g, n, n->inputs == REAL_BIAS + 3 ? REAL_BIAS : n->inputs, last, text);
 }
 
 enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_node *n, int output) {
@@ -277,7 +279,7 @@ enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_
     if (!s)
         uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]%s) + %" PRId64 ")",
                         uk_type_name(n->output[0]->type), uk_iterators(n->output[0]->rank), '0' + factor - 1,
-                        '0' + factor, real_bias(n, 1, text), uk_constant_int(n->input[7], 0));
+                        '0' + factor, real_bias(w->g, n, 1, text), uk_constant_int(n->input[7], 0));
     return s;
 }
 
@@ -349,9 +351,9 @@ enum uk_status uk_write_qgemm(struct uk_writer *w, const struct uk_graph_node *n
              uk_attribute_int(n, "transA", 0) ? "$0[k, i0]" : "$0[i0, k]",
              uk_attribute_int(n, "transB", 0) ? "$3[i1, k]" : "$3[k, i1]");
     if (!is_row(uk_node_input(n, 6)))
-        addend_text(n, 6, 1, whole);
+        addend_text(w->g, n, 6, 1, whole);
     snprintf(sum, sizeof sum, "f32(@t[i0, i1] + $%c[i1]%s) * $%c[i1]%s", '0' + factor - 1, whole,
-             '0' + factor, real_bias(n, 1, real));
+             '0' + factor, real_bias(w->g, n, 1, real));
     if (y->type == UK_F32)
         uk_write_result(w, n, "%s", sum);
     else

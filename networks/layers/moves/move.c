@@ -309,17 +309,70 @@ enum uk_status uk_infer_tile(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
+/* Repetitions of open dimensions in one program at most. */
+enum { MOST_PARTS = 64 };
+
+/* Extent of dimension d at the point; -1: at the current one. */
+static int64_t extent_at(const struct uk_graph_value *v, int d, int point) {
+    return point < 0 || !v->at ? v->extent[d] : v->at[point][d];
+}
+
+/* Returns how many statements dimension d needs, one for each repetition: a subscript cannot be divided by an
+ * extent that is open. 0: the repetitions depend on open sizes, too. */
+static int64_t parts_of_tile(const struct uk_graph *g, const struct uk_graph_value *x,
+                             const struct uk_graph_value *y, int d) {
+    int64_t most = 0;
+    bool is_open = false;
+
+    for (int p = 0; x->at && p < g->points.count; p++) {
+        is_open |= x->at[p][d] != x->at[0][d];
+        if (x->at[p][d])
+            most = most > extent_at(y, d, p) / x->at[p][d] ? most : extent_at(y, d, p) / x->at[p][d];
+    }
+    for (int p = 0; is_open && p < g->points.count; p++)
+        most = extent_at(y, d, p) == most * x->at[p][d] ? most : 0;
+    return is_open ? most : 1;
+}
+
+/* Writes the statement of part number `part`: a number in the mixed base of the parts of each dimension. */
+static void write_tile(struct uk_writer *w, const struct uk_graph_node *n, const int64_t *parts,
+                       int64_t part) {
+    const struct uk_graph_value *x = n->input[0], *y = n->output[0];
+    char left[SUBSCRIPTS] = "", right[SUBSCRIPTS] = "", label[24] = "";
+    size_t in_left = 0, in_right = 0;
+
+    if (part)
+        snprintf(label, sizeof label, "part%" PRId64 ": ", part);
+    for (int d = 0; d < x->rank; d++) {
+        const char *comma = d ? ", " : "";
+        const bool is_repeated = parts[d] == 1 && x->extent[d] != extent_at(y, d, -1) && x->extent[d] != 1;
+        in_left += (size_t)snprintf(left + in_left, sizeof left - in_left,
+                                    parts[d] == 1 ? "%si%d" : "%si%d + %" PRId64, comma, d,
+                                    part % parts[d] * x->extent[d]);
+        in_right += (size_t)(is_repeated ? snprintf(right + in_right, sizeof right - in_right,
+                                                    "%si%d %% %" PRId64, comma, d, x->extent[d])
+                             : uk_is_broadcast(w->g, x, d, y, d)
+                                 ? snprintf(right + in_right, sizeof right - in_right, "%s0", comma)
+                                 : snprintf(right + in_right, sizeof right - in_right, "%si%d", comma, d));
+        part /= parts[d];
+    }
+    uk_write(w, n, "%s$y[%s] = $0[%s]", label, left, right);
+}
+
 enum uk_status uk_write_tile(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    const struct uk_graph_value *x = n->input[0];
-    char right[SUBSCRIPTS] = "";
-    size_t used = 0;
+    int64_t parts[UK_RANK], all = 1;
 
     (void)output;
-    for (int d = 0; d < x->rank; d++)
-        used += (size_t)snprintf(right + used, sizeof right - used,
-                                 x->extent[d] == n->output[0]->extent[d] ? "%si%d" : "%si%d %% %" PRId64,
-                                 d ? ", " : "", d, x->extent[d]);
-    uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(x->rank), right);
+    for (int d = 0; d < n->input[0]->rank && all && all <= MOST_PARTS; d++)
+        all *= parts[d] = parts_of_tile(w->g, n->input[0], n->output[0], d);
+    if (!all)
+        return uk_graph_fail(w->g, UK_REFUSED, n,
+                             "a dimension and the number of its repetitions both depend on open sizes");
+    if (all > MOST_PARTS)
+        return uk_graph_fail(w->g, UK_REFUSED, n, "open dimensions are repeated more than %d times",
+                             MOST_PARTS);
+    for (int64_t part = 0; part < all; part++)
+        write_tile(w, n, parts, part);
     return UK_OK;
 }
 
