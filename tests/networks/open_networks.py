@@ -90,7 +90,29 @@ def upsampled():
                  [weights(1, "w", [4, 3, 3, 3]), tensor("scales", [4], [1.0, 1.0, 2.0, 2.0]), tensor("pads", [8], [0, 0, 2, 1, 0, 0, 1, 3], INT64)])
 
 
+def grids():
+    """Coordinates of the elements of an image, as a list of rows: a view of elements that are apart in the largest grid, and a transposed one."""
+    nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["h"], axis=0), node("Gather", ["shape", "one"], ["w"], axis=0),
+             node("Range", ["zero", "h", "one"], ["rows"]), node("Range", ["zero", "w", "one"], ["columns"]), node("Unsqueeze", ["rows", "ahead"], ["down"]),
+             node("Expand", ["down", "shape"], ["grid_y"]), node("Expand", ["columns", "shape"], ["grid_x"]), node("Unsqueeze", ["grid_y", "end"], ["a"]),
+             node("Unsqueeze", ["grid_x", "end"], ["b"]), node("Concat", ["a", "b"], ["both"], axis=-1), node("Reshape", ["both", "pairs"], ["list"]),
+             node("Cast", ["list"], ["y"], to=1), node("Transpose", ["grid_x"], ["t"], perm=[1, 0]), node("Reshape", ["t", "flat"], ["f"]), node("Cast", ["f"], ["z"], to=1)]
+    tensors = [tensor("zero", [], [0], INT64), tensor("one", [], [1], INT64), tensor("ahead", [1], [1], INT64), tensor("end", [1], [-1], INT64),
+               tensor("pairs", [2], [-1, 2], INT64), tensor("flat", [1], [-1], INT64)]
+    return model(nodes, [value("x", ["height", "width"])], [value("y", ["places", 2]), value("z", ["places"])], tensors)
+
+
+def repeated():
+    """Tile along open dimensions, along fixed ones, and as often as an open size says."""
+    nodes = [node("Tile", ["x", "twice"], ["a"]), node("Relu", ["a"], ["y"]), node("Shape", ["x"], ["shape"]), node("Slice", ["shape", "zero", "one", "zero"], ["batch"]),
+             node("Concat", ["batch", "one", "one"], ["times"], axis=0), node("Tile", ["w", "times"], ["b"]), node("Add", ["b", "x"], ["z"])]
+    tensors = [tensor("twice", [3], [3, 2, 2], INT64), tensor("zero", [1], [0], INT64), tensor("one", [1], [1], INT64), weights(1, "w", [1, 1, 6])]
+    return model(nodes, [value("x", ["batch", "seq", 6])], [value("y", ["rows", "twice", 12]), value("z", ["batch", "seq", 6])], tensors)
+
+
 NETWORKS = {
+    "grids": (grids(), ["height=1..9", "width=1..12"]),
+    "repeated": (repeated(), ["batch=1..2", "seq=0..9"]),
     "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),
     "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
     "long_decoder": (decoder(rows=700), ["batch=1..2", "seq=1..64", "past=0..600"]),
