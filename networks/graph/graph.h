@@ -343,6 +343,10 @@ bool uk_choose_form(struct uk_graph *g, const struct uk_graph_node *n, int numbe
 bool uk_same_extents(const struct uk_graph *g, const struct uk_graph_value *a,
                      const struct uk_graph_value *b);
 bool uk_is_one(const struct uk_graph *g, const struct uk_graph_value *v, int d);
+/* True if dimension d of v is broadcast to dimension `at` of y. It is the same at all points: where both are
+ * 1, it depends on the others. */
+bool uk_is_broadcast(const struct uk_graph *g, const struct uk_graph_value *v, int d,
+                     const struct uk_graph_value *y, int at);
 /* Gives y, whose extents are those of x plus constants, the extents at all points. False: no memory. */
 bool uk_follow_points(struct uk_graph *g, struct uk_graph_value *y, const struct uk_graph_value *x);
 /* The open sizes at a point as text, "seq=7, past=0", in one of a few buffers that later calls reuse. */

@@ -121,6 +121,11 @@ bool uk_is_one(const struct uk_graph *g, const struct uk_graph_value *v, int d) 
     return v->extent[d] == 1;
 }
 
+bool uk_is_broadcast(const struct uk_graph *g, const struct uk_graph_value *v, int d,
+                     const struct uk_graph_value *y, int at) {
+    return uk_is_one(g, v, d) && !uk_is_one(g, y, at);
+}
+
 bool uk_follow_points(struct uk_graph *g, struct uk_graph_value *y, const struct uk_graph_value *x) {
     y->at = NULL;
     if (!x->at)
