@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups nodes into layers. A layer begins with the first node that belongs to none, and grows by elementwise
- * nodes of its region on its results with the same shape, as long as only one of its values is read outside:
- * that value is the layer's result.
+ * nodes of its region on its results with the same shape, and by those that only these read, as long as only
+ * one of its values is read outside: that value is the layer's result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ struct grouping {
     struct uk_plan *p;
     const struct uk_graph_node **node; /* nodes that need code, in order */
     int count;
+    const int *position; /* in `node`, by the node's number */
     bool *taken;
 };
 
@@ -61,6 +62,32 @@ static bool reads_layer(const struct uk_layer *l, const struct uk_graph_node *n)
     return false;
 }
 
+static int uses_by(const struct uk_graph_node *n, const struct uk_graph_value *v) {
+    int uses = 0;
+
+    for (int i = 0; i < n->inputs; i++)
+        uses += n->input[i] == v;
+    return uses;
+}
+
+/* Adds the node, and before it elementwise nodes of the same shape that only it reads, and theirs. */
+static void add(const struct grouping *gr, struct uk_layer *l, const struct uk_graph_node *n) {
+    const struct uk_graph_value *shape = l->node[0]->output[0];
+
+    for (int i = 0; i < n->inputs; i++) {
+        const struct uk_graph_value *v = n->input[i];
+        const struct uk_graph_node *by = v && !v->data ? v->producer : NULL;
+        const int at = by ? gr->position[by->number] : 0;
+        if (!by || gr->node[at] != by || gr->taken[at] || is_member(l, by) || by->region != l->region ||
+            !uk_node_is_elementwise(by) || v->uses != uses_by(n, v) || !same_shape(gr->p->g, v, shape))
+            continue;
+        if (l->nodes < MOST_NODES - 1)
+            add(gr, l, by);
+    }
+    if (l->nodes < MOST_NODES)
+        l->node[l->nodes++] = n;
+}
+
 /* Adds later nodes to the layer. Ends with the longest prefix of them that has one result. */
 static void grow(struct grouping *gr, struct uk_layer *l, int first) {
     const struct uk_graph_value *shape = l->node[0]->output[0];
@@ -68,10 +95,10 @@ static void grow(struct grouping *gr, struct uk_layer *l, int first) {
 
     for (int i = first + 1; i < gr->count && i < first + WINDOW && l->nodes < MOST_NODES; i++) {
         const struct uk_graph_node *n = gr->node[i];
-        if (gr->taken[i] || n->region != l->region || !uk_node_is_elementwise(n) || !reads_layer(l, n) ||
-            !same_shape(gr->p->g, n->output[0], shape))
+        if (gr->taken[i] || is_member(l, n) || n->region != l->region || !uk_node_is_elementwise(n) ||
+            !reads_layer(l, n) || !same_shape(gr->p->g, n->output[0], shape))
             continue;
-        l->node[l->nodes++] = n;
+        add(gr, l, n);
         struct uk_graph_value *result = escape(l);
         if (result) {
             good = l->nodes;
@@ -109,7 +136,7 @@ static void insert(struct uk_plan *p, struct uk_layer *l, const int *position) {
     p->count++;
 }
 
-static enum uk_status group(struct grouping *gr, const int *position) {
+static enum uk_status group(struct grouping *gr) {
     for (int i = 0; i < gr->count; i++) {
         const struct uk_graph_node *n = gr->node[i];
         if (gr->taken[i])
@@ -127,8 +154,8 @@ static enum uk_status group(struct grouping *gr, const int *position) {
             if (results == 1 && j == 0 && !n->op->is_union) /* other layers may write slices of a union */
                 grow(gr, l, i);
             for (int k = 0; k < l->nodes; k++)
-                gr->taken[position[l->node[k]->number]] = true;
-            insert(gr->p, l, position);
+                gr->taken[gr->position[l->node[k]->number]] = true;
+            insert(gr->p, l, gr->position);
         }
     }
     return UK_OK;
@@ -150,10 +177,12 @@ enum uk_status uk_plan_layers(struct uk_plan *p) {
     struct grouping gr = {
         .p = p, .node = calloc(most, sizeof *gr.node), .taken = calloc(most, sizeof *gr.taken)};
     int *position = calloc(most, sizeof *position);
+
+    gr.position = position;
     enum uk_status s = gr.node && gr.taken && position ? collect(&gr, position) : uk_graph_no_memory(p->g);
 
     if (!s)
-        s = group(&gr, position);
+        s = group(&gr);
     free(gr.node);
     free(gr.taken);
     free(position);

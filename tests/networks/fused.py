@@ -65,7 +65,18 @@ def product(a_shape, b_shape, a_at, b_at, batch=(2, 3), **attributes):
                       [value("y", y.shape)], domains=["com.microsoft"]), {"a": a, "b": b}, [y], 5e-6)
 
 
+def gated(outputs=("y",), layers=1):
+    """A product of functions of two inputs, which is one layer unless a factor is an output, too."""
+    a, b = drawn(draw, [3, 7]), drawn(draw, [3, 7])
+    right = {"y": made((3, 7), lambda *i: math.tanh(a[i]) * sigmoid(b[i] + 1) + math.exp(a[i] * b[i])), "g": made((3, 7), lambda *i: sigmoid(b[i] + 1))}
+    nodes = [node("Tanh", ["a"], ["t"]), node("Add", ["b", "one"], ["s"]), node("Sigmoid", ["s"], ["g"]), node("Mul", ["a", "b"], ["ab"]), node("Exp", ["ab"], ["e"]),
+             node("Mul", ["t", "g"], ["m"]), node("Add", ["e", "m"], ["y"])]
+    return Case(model(nodes, [value("a", [3, 7]), value("b", [3, 7])], [value(o, [3, 7]) for o in outputs], [tensor("one", [], [1.0])]), {"a": a, "b": b}, [right[o] for o in outputs],
+                layers=layers)
+
+
 CASES = {
+    "gated": gated(), "gate_shown": gated(("y", "g"), 2),
     "swish": one("Swish", lambda x, i: swish(x), domain=""), "swish_alpha": one("Swish", lambda x, i: swish(x, 0.25), domain="", alpha=0.25),
     "quick_gelu": one("QuickGelu", lambda x, i: swish(x, 1.702)), "gelu": one("Gelu", lambda x, i: gelu(x)),
     "bias_gelu": one("BiasGelu", lambda x, i: gelu(x + B[i[1]]), BIAS, ("x", "b")), "fast_gelu": one("FastGelu", lambda x, i: fast_gelu(x)),
