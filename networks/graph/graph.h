@@ -103,6 +103,7 @@ enum uk_attribute_kind {
     UK_A_TENSOR,
     UK_A_INTS,
     UK_A_FLOATS,
+    UK_A_STRINGS,
     UK_A_GRAPH,
     UK_A_OTHER
 };
@@ -119,7 +120,7 @@ struct uk_subgraph {
 struct uk_attribute {
     const char *name;
     enum uk_attribute_kind kind;
-    int count; /* of ints or floats */
+    int count; /* of ints, floats or strings */
     /* Of an integer that depends on the open sizes: its value at each point, and the next such attribute. */
     int64_t *at;
     struct uk_attribute *next_open;
@@ -129,6 +130,7 @@ struct uk_attribute {
         const char *s;
         const int64_t *ints;
         const double *floats;
+        const char *const *strings;
         struct uk_graph_value *tensor;
         struct uk_subgraph *graph;
     };

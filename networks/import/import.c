@@ -76,18 +76,33 @@ static enum uk_status copy_numbers(struct uk_graph *g, const Onnx__AttributeProt
     return UK_OK;
 }
 
+static enum uk_status copy_texts(struct uk_graph *g, const Onnx__AttributeProto *from,
+                                 struct uk_attribute *a) {
+    const char **copy = uk_alloc(&g->arena, (from->n_strings + 1) * sizeof *copy);
+
+    if (!copy)
+        return uk_graph_no_memory(g);
+    for (size_t i = 0; i < from->n_strings; i++)
+        if (!(copy[i] = bytes_of(g, from->strings[i])))
+            return uk_graph_no_memory(g);
+    a->count = (int)from->n_strings;
+    a->strings = copy;
+    return UK_OK;
+}
+
 /* Infers the kind if the file lacks it, as files before IR version 2 do. */
 static int kind_of(const Onnx__AttributeProto *a) {
     if (a->has_type)
         return (int)a->type;
-    return a->has_f      ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT
-           : a->has_i    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
-           : a->has_s    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING
-           : a->t        ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR
-           : a->g        ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH
-           : a->n_floats ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
-           : a->n_ints   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS
-                         : 0;
+    return a->has_f       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT
+           : a->has_i     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
+           : a->has_s     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING
+           : a->t         ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR
+           : a->g         ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH
+           : a->n_floats  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
+           : a->n_ints    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS
+           : a->n_strings ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS
+                          : 0;
 }
 
 enum uk_status uk_import_attribute(struct uk_importing *im, const Onnx__AttributeProto *from,
@@ -122,6 +137,9 @@ enum uk_status uk_import_attribute(struct uk_importing *im, const Onnx__Attribut
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
         a->kind = UK_A_INTS;
         return copy_numbers(g, from, a);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS:
+        a->kind = UK_A_STRINGS;
+        return copy_texts(g, from, a);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
         a->kind = UK_A_GRAPH;
         if (!from->g)

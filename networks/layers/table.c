@@ -33,7 +33,10 @@ static const struct {
 } kinds[] = {
     /* clang-format off */
     {"activation", UK_A_STRING},
+    {"activation_alpha", UK_A_FLOATS},
+    {"activation_beta", UK_A_FLOATS},
     {"activation_params", UK_A_FLOATS},
+    {"activations", UK_A_STRINGS},
     {"alpha", UK_A_FLOAT},
     {"approximate", UK_A_STRING},
     {"auto_pad", UK_A_STRING},
@@ -41,6 +44,7 @@ static const struct {
     {"beta", UK_A_FLOAT},
     {"bias", UK_A_FLOAT},
     {"body", UK_A_GRAPH},
+    {"clip", UK_A_FLOAT},
     {"consumed_inputs", UK_A_INTS},
     {"coordinate_transformation_mode", UK_A_STRING},
     {"cubic_coeff_a", UK_A_FLOAT},
@@ -102,8 +106,9 @@ static enum uk_attribute_kind kind_of(const struct uk_graph_node *n, const char 
 
 static enum uk_status check_attribute(struct uk_graph *g, const struct uk_graph_node *n,
                                       const struct uk_attribute *a) {
-    static const char *const names[] = {"an integer",         "a number",          "a text", "a tensor",
-                                        "a list of integers", "a list of numbers", "a graph"};
+    static const char *const names[] = {
+        "an integer",         "a number",          "a text",          "a tensor",
+        "a list of integers", "a list of numbers", "a list of texts", "a graph"};
     const enum uk_attribute_kind kind = knows(n->op, a->name) ? kind_of(n, a->name) : UK_A_OTHER;
     bool has_nan = a->kind == UK_A_FLOAT && isnan(a->f);
 

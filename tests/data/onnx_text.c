@@ -210,8 +210,8 @@ static void put_file(struct model *m, const char *name, const char *type, char *
 }
 
 static void put_attribute(struct bytes *node, char *word) {
-    static const char letters[] = "zfstgFI";
-    static const int types[] = {14, 1, 3, 4, 5, 6, 7};
+    static const char letters[] = "zfstgFIS";
+    static const int types[] = {14, 1, 3, 4, 5, 6, 7, 8};
     struct bytes a = {0}, t = {0};
     char *is = strchr(word, '='), *value = is + 3, *save, *part;
     const char *letter = strchr(letters, is[1]);
@@ -241,6 +241,8 @@ static void put_attribute(struct bytes *node, char *word) {
                 put_float(&a, 7, strtof(part, NULL));
             else if (is[1] == 'I')
                 put_number(&a, 8, strtoll(part, NULL, 10));
+            else if (is[1] == 'S')
+                put_word(&a, 9, part);
     }
     put_message(node, 5, &a);
 }

@@ -8,10 +8,10 @@
  *                                        repeated up to the shape's number of elements, fewer than 2^20
  *     file w f32 2 weights.bin 0         external data, with an offset
  *     meta key value
- *     Conv[@DOMAIN][#NAME] x w _ -> y a=i:1 b=I:1,2 c=f:0.5 d=F:1,2 e=s:text g=t:f32:2:1,2 h=g: k=z:
+ *     Conv[@DOMAIN][#NAME] x w _ -> y a=i:1 b=I:1,2 c=f:0.5 d=F:1,2 e=s:text f=S:a,b g=t:f32:2:1,2 h=g: k=z:
  *                                        a node; "_": omitted value. Attributes: int (i), ints (I),
- *                                        float (f), floats (F), text (s), tensor (t: type, shape,
- *                                        numbers), graph (g), of the unknown type 14 (z)
+ *                                        float (f), floats (F), text (s), texts (S), tensor (t: type,
+ *                                        shape, numbers), graph (g), of the unknown type 14 (z)
  *     output y
  *
  * Types are named in ONNX's order ("f32"), or numbers. In names, %XX is the byte with that value. Lines that

@@ -66,6 +66,10 @@ class Floats(list):
     """A list of numbers of f32."""
 
 
+class Texts(list):
+    """A list of texts."""
+
+
 class Reference(str):
     """The name of an attribute of the function around the node, whose value an attribute takes."""
 
@@ -75,6 +79,8 @@ def attribute(name, value):
         return text(1, name) + text(6, value) + number(20, 5)
     if isinstance(value, Floats):
         return text(1, name) + b"".join(real(7, v) for v in value) + number(20, 6)
+    if isinstance(value, Texts):
+        return text(1, name) + b"".join(text(9, v) for v in value) + number(20, 8)
     if isinstance(value, Reference):
         return text(1, name) + text(21, value) + number(20, 1)
     if isinstance(value, bool) or isinstance(value, int):
