@@ -5,11 +5,12 @@
 #include <string.h>
 #include "layers/layers.h"
 
-/* Lays a constant [N, K] out as [K, N]. */
+/* Lays a constant [N, K] out as [K, N]; not for one row, whose product dot products with the rows of [N, K]
+ * compute at the speed of memory. */
 void uk_lay_out_gemm(struct uk_graph_node *n) {
     struct uk_graph_value *b = n->input[1];
 
-    if (!b->data || b->is_laid_out || !uk_attribute_int(n, "transB", 0))
+    if (!b->data || b->is_laid_out || !uk_attribute_int(n, "transB", 0) || n->output[0]->extent[0] == 1)
         return;
     b->order[0] = 1;
     b->order[1] = 0;
