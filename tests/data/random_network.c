@@ -107,7 +107,15 @@ static const char *text(struct drawing *d) {
                                         "max",
                                         "circular",
                                         "avg",
-                                        "output_half_pixel"};
+                                        "output_half_pixel",
+
+                                        "forward",
+                                        "reverse",
+                                        "bidirectional",
+                                        "Sigmoid",
+                                        "Tanh",
+                                        "HardSigmoid",
+                                        "Affine"};
 
     return texts[byte(d) % (sizeof texts / sizeof *texts)];
 }
@@ -125,9 +133,10 @@ static char kind_of(const char *name) {
         {" axes dilations ends kernel_shape output_padding output_shape pads paddings perm shape split "
          "starts strides value_ints qkv_hidden_sizes ",
          'I'},
-        {" scales value_floats activation_params ", 'F'},
+        {" scales value_floats activation_params activation_alpha activation_beta ", 'F'},
+        {" activations ", 'S'},
         {" alpha beta bias epsilon gamma lambd max min momentum ratio value_float extrapolation_value "
-         "mask_filter_value scale softcap spatial_scale cubic_coeff_a ",
+         "mask_filter_value scale softcap clip spatial_scale cubic_coeff_a ",
          'f'},
         {" else_branch then_branch ", 'g'},
         {" value ", 't'}};
@@ -141,8 +150,8 @@ static char kind_of(const char *name) {
 }
 
 static void attribute(struct drawing *d, const char *name) {
-    static const char kinds[] = "sIFftizg";
-    const char kind = one_in(d, 40) ? kinds[byte(d) % 8] : kind_of(name);
+    static const char kinds[] = "sSIFftizg";
+    const char kind = one_in(d, 40) ? kinds[byte(d) % 9] : kind_of(name);
 
     uk_put(&d->text, " %s=%c:", name, kind);
     if (kind == 's') {
@@ -158,6 +167,9 @@ static void attribute(struct drawing *d, const char *name) {
             uk_put(&d->text, "%s", i ? "," : "");
             real(d);
         }
+    } else if (kind == 'S') {
+        for (unsigned i = 0, count = byte(d) % 7; i < count; i++)
+            uk_put(&d->text, "%s%s", i ? "," : "", text(d));
     } else if (kind == 't') {
         uk_put(&d->text, "%s:", type(d));
         shape(d);
@@ -192,7 +204,7 @@ static void node(struct drawing *d) {
     unsigned inputs = byte(d) % 5, outputs = 1 + one_in(d, 8) + one_in(d, 16);
 
     if (*op->domain || !strncmp(op->name, "QLinear", 7) || !strncmp(op->name, "Batch", 5) ||
-        !strcmp(op->name, "Attention"))
+        !strcmp(op->name, "Attention") || !strcmp(op->name, "LSTM") || !strcmp(op->name, "GRU"))
         inputs = byte(d) % 10;
     if (one_in(d, 64))
         inputs = byte(d);

@@ -46,6 +46,11 @@ static const char *const models[] = {
     "QGemm@com.microsoft q2 s z w2 s wz -> g transB=i:1\noutput g\ninput q2 u8 2,4\ninit w2 u8 3,4 ~ 1 2 "
     "3\nopset 1 com.microsoft\n"
     "opset 18\n",
+    "input x f32 3,2,2\ninit w f32 2,4,2 ~ 0.5 1 -1\ninit r f32 2,4,1 ~ 0.25 -0.5\ninit b f32 2,8 ~ 1 2 "
+    "3\ninput l i32 2\n"
+    "LSTM x w r b l -> y h c direction=s:bidirectional activations=S:Affine,Tanh,Elu,Sigmoid,Tanh,Relu "
+    "clip=f:2 "
+    "activation_alpha=F:1,2 activation_beta=F:1\noutput y\noutput h\noutput c\n",
 };
 
 enum { MODELS = sizeof models / sizeof *models };

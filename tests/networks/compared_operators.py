@@ -346,6 +346,46 @@ for axis, shape in ((0, (3, 5)), (1, (6, 3)), (-1, (6, 3))):
     add(f"DequantizeLinear_blocks_constant_{axis}", "DequantizeLinear", [byte(I8, 6, 5), scales], constants=(1,), **more)
     add(f"QuantizeLinear_blocks_{axis}", "QuantizeLinear", [f32(6, 5, least=-9, most=9), scales, points], **more)
 
+# ---- recurrent operators with drawn attributes; ONNX Runtime has no layout 1, and states of empty sequences are 0 there ----
+
+FUNCTIONS = {"Relu": 0, "Tanh": 0, "Sigmoid": 0, "Affine": 2, "LeakyRelu": 1, "ThresholdedRelu": 1, "ScaledTanh": 2, "HardSigmoid": 2, "Elu": 1, "Softsign": 0, "Softplus": 0}
+
+
+def drawn_recurrence(op):
+    """Inputs, the number of outputs, and attributes."""
+    some = lambda chance=0.5: rng.uniform() < chance
+    gates, each = {"RNN": (1, 1), "GRU": (3, 2), "LSTM": (4, 3)}[op]
+    steps, batch, inputs, hidden = (int(rng.integers(1, most)) for most in (20, 6, 40, 70))
+    direction = ("forward", "reverse", "bidirectional")[rng.integers(3)]
+    ways = 2 if direction == "bidirectional" else 1
+    most = hidden**-0.5
+    attributes = {"hidden_size": hidden, "direction": direction}
+    if some():
+        names = [str(rng.choice(list(FUNCTIONS))) for _ in range(each * ways)]
+        counts = [sum(FUNCTIONS[n] > i for n in names) for i in (0, 1)]
+        attributes |= {"activations": names} | {f"activation_{k}": rng.uniform(0.1, 0.9, c).tolist() for k, c in zip(("alpha", "beta"), counts) if c}
+    if some(0.3):
+        attributes["clip"] = float(rng.uniform(0.2, 1))
+    if some() and op != "RNN":
+        attributes["linear_before_reset" if op == "GRU" else "input_forget"] = 1
+    shapes = {3: (ways, 2 * gates * hidden), 5: (ways, batch, hidden), 6: (ways, batch, hidden), 7: (ways, 3 * hidden)}
+    given = [f32(steps, batch, inputs), *(f32(ways, gates * hidden, n, least=-most, most=most) for n in (inputs, hidden)), *[None] * (5 if op == "LSTM" else 3)]
+    for i, shape in shapes.items():
+        if i < len(given) and some():
+            given[i] = f32(*shape)
+    if some():
+        given[4] = whole(numpy.int32, 1, steps, batch)
+    while given[-1] is None:
+        given.pop()
+    return given, 3 if op == "LSTM" else 2, attributes
+
+
+for i in range(12):
+    for op in ("RNN", "GRU", "LSTM"):
+        inputs, outputs, attributes = drawn_recurrence(op)
+        fixed = tuple(k for k in (1, 2, 3, 7) if k < len(inputs) and inputs[k] is not None and i % 3)
+        add(f"{op}_{i}", op, inputs, outputs, fixed, bound=2e-5, domain="", **attributes)
+
 # ---- decoders in the manner of Llama: two blocks with a cache, by ONNX's operators and by ONNX Runtime's ----
 
 

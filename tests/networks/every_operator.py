@@ -5,7 +5,7 @@ into one output."""
 import random
 import re
 
-from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Graph, graph, model, node, tensor, value
+from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Graph, Texts, graph, model, node, tensor, value
 from small_networks import loops
 
 # Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
@@ -289,6 +289,21 @@ def integers_computed():
     return model(nodes, [value("x", [1, 3, 5, 6])], [value("y", [1, 3, 5, 6])], [*tensors, tensor("wz", [], [0], INT8)], domains=["com.microsoft"])
 
 
+def recurrences():
+    """Operators of steps whose states the next one reads."""
+    nodes = [
+        node("LSTM", ["x", "lw", "lr", "lb", "lengths"], ["l", "lh", "lc"], hidden_size=5, direction="bidirectional"), node("Transpose", ["l"], ["lt"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["lt", "wide"], ["a"]), node("Reshape", ["lh", "state"], ["lstate"]),
+        node("GRU", ["a", "gw", "gr", "gb", "", "lstate"], ["g", "gh"], hidden_size=10, linear_before_reset=1), node("Squeeze", ["g", "one"], ["b"]),
+        node("RNN", ["b", "rw", "rr", "", "", "gh"], ["r"], hidden_size=10, direction="reverse", activations=Texts(["LeakyRelu"])),
+        node("Squeeze", ["r", "one"], ["c"]), node("Add", ["c", "gh"], ["y"]),
+    ]
+    shapes = {"lw": [2, 20, 4], "lr": [2, 20, 5], "lb": [2, 40], "gw": [1, 30, 10], "gr": [1, 30, 10], "gb": [1, 60], "rw": [1, 10, 10], "rr": [1, 10, 10]}
+    tensors = [values(36 + i, name, shape, -0.5, 0.5) for i, (name, shape) in enumerate(shapes.items())]
+    tensors += [tensor("lengths", [2], [5, 3], INT32), tensor("wide", [3], [5, 2, 10], INT64), tensor("state", [3], [1, 2, 10], INT64), tensor("one", [1], [1], INT64)]
+    return model(nodes, [value("x", [5, 2, 4])], [value("y", [5, 2, 10])], tensors)
+
+
 def few_bits():
     """Weights of few bits."""
     draw = random.Random(33)
@@ -316,6 +331,7 @@ ALL = {f.__name__: f for f in [
     windows,
     scatters,
     indices,
+    recurrences,
     integers_computed,
     few_bits,
 ]}

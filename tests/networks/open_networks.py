@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import small_networks
-from onnx_writer import INT64, model, node, tensor, value
+from onnx_writer import INT32, INT64, model, node, tensor, value
 from small_networks import weights
 
 
@@ -110,12 +110,23 @@ def repeated():
     return model(nodes, [value("x", ["batch", "seq", 6])], [value("y", ["rows", "twice", 12]), value("z", ["batch", "seq", 6])], tensors)
 
 
+def recurrences():
+    """Loops of as many steps as an open size says, in both directions, with lengths and without."""
+    nodes = [node("Mul", ["more", "five"], ["m"]), node("Add", ["m", "two"], ["lengths"]), node("LSTM", ["x", "lw", "lr", "lb", "lengths"], ["l", "", "c"], hidden_size=9, direction="bidirectional"), node("Transpose", ["l"], ["lt"], perm=[0, 2, 1, 3]),
+             node("Reshape", ["lt", "wide"], ["a"]), node("GRU", ["a", "gw", "gr", "", "", ""], ["g", "h"], hidden_size=7, direction="bidirectional", linear_before_reset=1),
+             node("GRU", ["a", "gw", "gr", "", "", "h"], ["y"], hidden_size=7, direction="bidirectional")]
+    return model(nodes, [value("x", ["seq", "batch", 6]), value("more", ["batch"], INT32)], [value("y", ["seq", 2, "batch", 7]), value("g", ["seq", 2, "batch", 7]), value("c", [2, "batch", 9])],
+                 [weights(1, "lw", [2, 36, 6], 6), weights(2, "lr", [2, 36, 9], 9), weights(3, "lb", [2, 72], 9), weights(4, "gw", [2, 21, 18], 18), weights(5, "gr", [2, 21, 7], 7),
+                  tensor("wide", [3], [0, 0, -1], INT64), tensor("five", [], [5], INT32), tensor("two", [], [2], INT32)])
+
+
 NETWORKS = {
     "grids": (grids(), ["height=1..9", "width=1..12"]),
     "repeated": (repeated(), ["batch=1..2", "seq=0..9"]),
     "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),
     "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
     "long_decoder": (decoder(rows=700), ["batch=1..2", "seq=1..64", "past=0..600"]),
+    "recurrences": (recurrences(), ["seq=1..12", "batch=1..3"]),
     "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
     "slices": (slices(), ["past=0..7", "seq=1..9"]),
     "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
