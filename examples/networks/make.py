@@ -6,13 +6,15 @@
 
 NAME: mobilenet_v1, mobilenet_v2 (width multipliers 0.25 to 1, images of any size: mobilenet_v1-0.25-96), inception_v3,
 inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders, else 12; after it the length, the width, the heads and the
-words: bert-2-128-768-12-30522; length 0: dimensions "batch" and "seq" are open, of up to 512 tokens). --int8: quantized by ONNX Runtime's
-quantize_static, per channel, u8 activations, i8 weights. It needs the Python packages onnx, numpy and for --int8 onnxruntime.
+words: bert-2-128-768-12-30522; length 0: dimensions "batch" and "seq" are open, of up to 512 tokens), speech (-3: three layers of LSTM, then
+one of GRU, all in both directions; after it their width, the frames and the sequences: speech-3-256-100-1; frames 0: dimensions "frames" and
+"batch" are open). --int8: quantized by ONNX Runtime's quantize_static, per channel, u8 activations, i8 weights. It needs the Python packages onnx, numpy and for --int8 onnxruntime.
 Multiply-adds and parameters are printed.
 
 Sources: Howard et al., MobileNets, 2017, table 1; Sandler et al., MobileNetV2, 2018, table 2; Szegedy et al., Rethinking the
 Inception Architecture, 2015, and Inception-v4, 2016, as in TensorFlow's models (slim); He et al., Deep Residual Learning, 2015, table 1;
-Ledig et al., Photo-Realistic Single Image Super-Resolution, 2017, figure 4; Devlin et al., BERT, 2018.
+Ledig et al., Photo-Realistic Single Image Super-Resolution, 2017, figure 4; Devlin et al., BERT, 2018; speech: Graves et al., Speech
+Recognition with Deep Recurrent Neural Networks, 2013, with 80 mel features and 29 characters.
 """
 
 import pathlib
@@ -291,7 +293,32 @@ def bert(layers=12, length=128, width=768, heads=12, words=30522):
     return net, net.model(x)
 
 
-MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet18, resnet50, inception_v3, inception_v4, srresnet, bert)}
+def speech(layers=3, width=256, frames=100, batch=1):
+    """As torch exports it: states of zeros whose shape is computed, features [frames, batch, 80]."""
+    net = Network("speech")
+    integers = lambda *v: net.constant(numpy.array(v, numpy.int64), counts=False)
+    is_open = frames == 0
+    steps, sequences = ("frames", "batch") if is_open else (frames, batch)
+    x, into = net.input("features", [steps, sequences, 80]), 80
+    count = net.node("Slice", [net.node("Shape", [x], (3,)), integers(1), integers(2)], (1,))
+    zeros = net.node("ConstantOfShape", [net.node("Concat", [integers(2), count, integers(width)], (3,), axis=0)], (2, sequences, width))
+
+    def drawn(*shape):  # as torch initializes them
+        return net.constant(net.random.uniform(-1, 1, shape).astype(numpy.float32) * numpy.float32(width**-0.5))
+
+    for op, gates, more in [("LSTM", 4, {})] * layers + [("GRU", 3, {"linear_before_reset": 1})]:
+        inputs = [x, drawn(2, gates * width, into), drawn(2, gates * width, width), drawn(2, 2 * gates * width), "", *[zeros] * (2 if op == "LSTM" else 1)]
+        x = net.node(op, inputs, (steps, 2, sequences, width), hidden_size=width, direction="bidirectional", **more)
+        x = net.node("Transpose", [x], (steps, sequences, 2, width), perm=[0, 2, 1, 3])
+        x = net.node("Reshape", [x, integers(0, 0, -1)], (steps, sequences, 2 * width))
+        net.multiply_adds += 0 if is_open else 2 * frames * batch * gates * width * (into + width)
+        into = 2 * width
+    net.multiply_adds += 0 if is_open else frames * batch * into * 29
+    x = net.add(net.node("MatMul", [x, drawn(into, 29)], (steps, sequences, 29)), drawn(29))
+    return net, net.model(net.node("LogSoftmax", [x], net.shape[x], axis=-1))
+
+
+MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet18, resnet50, inception_v3, inception_v4, srresnet, bert, speech)}
 
 
 def calibration(net, random):
