@@ -212,6 +212,18 @@ enum uk_status uk_network_schedule(struct uk_network *n, const char *file, const
 enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options *options);
 enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
                                char **bytes, size_t *length);
+/* Emits an object or a shared object whose constants are in a file of their own, which the program maps and
+ * passes to int NAME_constants(const void *constants, size_t length); or the header, for which nothing is
+ * written. The network may then have constants of any length, which are packed one by one.
+ *
+ * write: takes bytes of the file, in order, except that the first 64 come last. False: it could not, with the
+ * reason in errno, if it has one. user: its first argument.
+ *
+ * UK_IO: write returned false. */
+typedef bool uk_network_write(void *user, uint64_t offset, const void *bytes, size_t length);
+enum uk_status uk_network_emit_constants(struct uk_network *n, const struct uk_options *options,
+                                         enum uk_emit what, uk_network_write *write, void *user, char **bytes,
+                                         size_t *length);
 /* Emits an object that also has int NAME_step(void *memory, int layer), which runs one layer. */
 enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
                                      size_t *length);

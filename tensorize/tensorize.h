@@ -666,7 +666,7 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
 /* Read-only data; the source sees `const unsigned char NAME[length]`. */
 struct uk_constant {
     const char *name;
-    const void *bytes;
+    const void *bytes; /* NULL: the bundle's make_constant writes them */
     size_t length;
     size_t alignment; /* a power of two, at most 4096; 0: 64 */
 };
@@ -693,6 +693,11 @@ struct uk_bundle {
     /* The source is LLVM IR, so no compiler is started. It declares the functions that it calls; the library
      * appends `@NAME = external constant [LENGTH x i8]` for each constant. */
     bool source_is_llvm;
+    /* Writes the bytes of constants[i], whose `bytes` are NULL, to memory at a multiple of its alignment. It
+     * is called once for each constant that the code contains, when the code is made. A status other than
+     * UK_OK fails the compilation with it. user: its first argument. */
+    enum uk_status (*make_constant)(void *user, int i, void *to);
+    void *user;
 };
 
 /* Compiles the bundle for this process, on CPUs only. uk_module_find() finds the exported functions,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads whole files; writes files so that they appear only when complete. */
+/* Reads whole files; writes files, at once or in pieces, so that they appear only when complete. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,16 +72,6 @@ static int write_failed(const char *path) {
     return uk_complain(UK_EXIT_WRONG, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* Writes and closes the file. True if all was written. */
-static bool write_and_close(FILE *f, const char *bytes, size_t length) {
-    bool written = fwrite(bytes, 1, length, f) == length && !fflush(f);
-    int error = errno;
-    bool closed = !fclose(f);
-    if (!written)
-        errno = error;
-    return written && closed;
-}
-
 int uk_check_output(const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
     struct stat s;
@@ -102,40 +93,88 @@ int uk_check_output(const char *path) {
     return status;
 }
 
-int uk_write_output(const char *path, const char *bytes, size_t length) {
+/* ---- files in pieces ---- */
+
+/* Opens a temporary file beside the path, with the mode of any new file, which mkstemp() does not give it. */
+static bool open_temporary(struct uk_pieces *p) {
+    const size_t room = strlen(p->path) + sizeof ".XXXXXX";
+
+    p->name = malloc(room);
+    if (!p->name)
+        return false;
+    snprintf(p->name, room, "%s.XXXXXX", p->path);
+    p->file = mkstemp(p->name);
+    const mode_t mask = umask(0);
+    umask(mask);
+    return p->file >= 0 && !fchmod(p->file, 0666 & ~mask);
+}
+
+void uk_begin_pieces(struct uk_pieces *p, const char *path) {
     struct stat s;
+
+    *p = (struct uk_pieces){.path = path, .file = -1};
+    uk_hold_signals();
+    errno = 0;
+    if (!stat(path, &s) && !S_ISREG(s.st_mode))
+        p->file = open(path, O_WRONLY | O_CLOEXEC);
+    else if (!open_temporary(p))
+        p->error = errno;
+    if (p->file < 0 && !p->error)
+        p->error = errno ? errno : ENOMEM;
+    p->is_stream = p->file >= 0 && lseek(p->file, 0, SEEK_CUR) < 0;
+}
+
+/* Writes some of the bytes; returns their number, or -1 with errno set. */
+static ssize_t put_some(struct uk_pieces *p, uint64_t offset, const char *bytes, size_t length) {
+    if (!p->is_stream)
+        return pwrite(p->file, bytes, length, (off_t)offset);
+    if (offset != p->written) {
+        errno = ESPIPE;
+        return -1;
+    }
+    const ssize_t n = write(p->file, bytes, length);
+    p->written += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+bool uk_put_piece(struct uk_pieces *p, uint64_t offset, const void *bytes, size_t length) {
+    const char *at = bytes;
+
+    while (length && !p->error) {
+        const ssize_t n = put_some(p, offset, at, length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            p->error = n ? errno : EIO;
+            break;
+        }
+        at += n;
+        offset += (uint64_t)n;
+        length -= (size_t)n;
+    }
+    errno = p->error;
+    return !p->error;
+}
+
+int uk_end_pieces(struct uk_pieces *p, bool keep) {
+    if (p->file >= 0 && close(p->file) && !p->error)
+        p->error = errno;
+    if (keep && !p->error && p->name && rename(p->name, p->path))
+        p->error = errno;
+    if (p->name && p->file >= 0 && (!keep || p->error))
+        unlink(p->name);
+    free(p->name);
+    uk_release_signals();
+    errno = p->error;
+    return p->error ? write_failed(p->path) : UK_EXIT_OK;
+}
+
+int uk_write_output(const char *path, const char *bytes, size_t length) {
+    struct uk_pieces p;
+
     if (!path || !strcmp(path, "-"))
         return fwrite(bytes, 1, length, stdout) == length ? UK_EXIT_OK : write_failed("standard output");
-    /* A device or a pipe cannot be replaced, so it is written to. */
-    if (!stat(path, &s) && !S_ISREG(s.st_mode)) {
-        FILE *f = fopen(path, "wb");
-        return f && write_and_close(f, bytes, length) ? UK_EXIT_OK : write_failed(path);
-    }
-    size_t room = strlen(path) + sizeof ".XXXXXX";
-    char *name = malloc(room);
-    if (!name)
-        return uk_complain(UK_EXIT_WRONG, "%s: out of memory", path);
-    snprintf(name, room, "%s.XXXXXX", path);
-    int status = UK_EXIT_OK;
-    uk_hold_signals();
-    int fd = mkstemp(name);
-    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    if (!f) {
-        status = write_failed(path);
-        if (fd >= 0)
-            close(fd);
-    } else {
-        /* mkstemp makes the file private; give it the mode of any new file. */
-        mode_t mask = umask(0);
-        umask(mask);
-        bool complete = !fchmod(fd, 0666 & ~mask);
-        complete = write_and_close(f, bytes, length) && complete;
-        if (!complete || rename(name, path))
-            status = write_failed(path);
-    }
-    if (status && fd >= 0)
-        unlink(name);
-    free(name);
-    uk_release_signals();
-    return status;
+    uk_begin_pieces(&p, path);
+    uk_put_piece(&p, 0, bytes, length);
+    return uk_end_pieces(&p, true);
 }

@@ -45,12 +45,12 @@ struct uk_arguments {
     struct uk_size_value *binding;
     int bindings;
     const char *target, *device, *emit, *out, *schedule, *workspace, *name, *isa;
-    const char *layers;  /* networks only */
-    const char *form;    /* uk show: "doc", "asm", ... */
-    int64_t threads;     /* 0: not given */
-    int64_t seed;        /* seed of random choices */
-    int64_t drawn;       /* layers or convolutions that --sweep draws; 0: not given */
-    const char *weights; /* uk bench conv: "constant" or "argument"; NULL: not given */
+    const char *layers, *constants; /* networks only */
+    const char *form;               /* uk show: "doc", "asm", ... */
+    int64_t threads;                /* 0: not given */
+    int64_t seed;                   /* seed of random choices */
+    int64_t drawn;                  /* layers or convolutions that --sweep draws; 0: not given */
+    const char *weights;            /* uk bench conv: "constant" or "argument"; NULL: not given */
     const char *log;
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* uk bench */

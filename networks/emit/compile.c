@@ -55,39 +55,104 @@ static enum uk_status prepare(struct uk_program *p, const struct uk_options *opt
     return s;
 }
 
-static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation *c,
-                                     const struct building *b) {
-    const char *const suffix[] = {
-        "memory", "input", "output", "run", c->has_step ? "step" : NULL, n->graph.states ? "state" : NULL};
-    enum { SUFFIXES = sizeof suffix / sizeof *suffix };
-    struct uk_constants constants = {0};
-    char *source = uk_driver_llvm(n, b->packing, c->has_step), name[SUFFIXES][288];
-    const char *exported[SUFFIXES];
-    int count = 0;
-    enum uk_status s = source ? uk_constants_make(n, b->packing, &constants) : uk_graph_no_memory(&n->graph);
+/* What the bundle asks for once the code is made. */
+struct making {
+    const struct uk_constants *constants;
+    struct uk_compilation *compilation;
+};
 
-    for (int i = 0; i < SUFFIXES; i++) {
-        if (!suffix[i])
-            continue;
-        snprintf(name[count], sizeof name[count], "%s_%s", n->name, suffix[i]);
-        exported[count] = name[count];
-        count++;
+/* Writes the bundle's constant of that number: one of the network's or, if those are in a file, the stamp of
+ * the file, which is written here. */
+static enum uk_status make_constant(void *user, int i, void *to) {
+    const struct making *m = user;
+    struct uk_compilation *c = m->compilation;
+    struct uk_stamp stamp;
+
+    if (!c->write)
+        return uk_constant_write(m->constants, &m->constants->placed[i], to);
+    const enum uk_status s = uk_constants_save(m->constants, c->options.target ? c->options.target : "native",
+                                               c->write, c->user, &stamp);
+    c->has_written = true;
+    memcpy(to, &stamp, sizeof stamp);
+    return s;
+}
+
+/* Lists the bundle's constants, in memory of the arena. */
+static enum uk_status name_constants(const struct uk_constants *c, struct uk_arena *a, struct uk_bundle *b) {
+    struct uk_constant *list = uk_alloc(a, ((size_t)c->count + 1) * sizeof *list);
+    char name[UK_CONSTANT_NAME];
+
+    b->constants = list;
+    for (int i = 0; i < c->count && list && c->home == UK_IN_OBJECT; i++) {
+        const struct uk_placed *k = &c->placed[i];
+        uk_constant_name(c->n, k->layer, k->argument, k->packing, name);
+        list[i] = (struct uk_constant){.name = uk_strdup(a, name), .length = k->bytes};
+        b->constant_count++;
     }
-    const struct uk_bundle bundle = {
+    if (list && c->home == UK_IN_FILE)
+        list[b->constant_count++] = (struct uk_constant){.name = uk_format(a, "%s_stamp", c->n->name),
+                                                         .length = sizeof(struct uk_stamp)};
+    return a->failed ? uk_graph_no_memory(&c->n->graph) : UK_OK;
+}
+
+static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation *c, const struct building *b,
+                                     struct uk_constants *constants) {
+    const char *const suffix[] = {"memory",
+                                  "input",
+                                  "output",
+                                  "run",
+                                  c->write ? "constants" : NULL,
+                                  c->has_step ? "step" : NULL,
+                                  n->graph.states ? "state" : NULL};
+    enum { NAMES = sizeof suffix / sizeof *suffix };
+    struct making making = {constants, c};
+    struct uk_arena arena = {0};
+    const char *exported[NAMES];
+    struct uk_bundle bundle = {
         .programs = b->program,
         .count = n->plan.function_count,
-        .constants = constants.constant,
-        .constant_count = constants.count,
-        .source = source,
         .exported = exported,
-        .exported_count = count,
         .source_is_llvm = true,
+        .make_constant = make_constant,
+        .user = &making,
     };
+    enum uk_status s = name_constants(constants, &arena, &bundle);
+    char *source = s ? NULL : uk_driver_llvm(constants, c->has_step);
+
+    bundle.source = source;
+    for (int i = 0; i < NAMES; i++)
+        if (suffix[i])
+            exported[bundle.exported_count++] = uk_format(&arena, "%s_%s", n->name, suffix[i]);
+    if (!s && (!source || arena.failed))
+        s = uk_graph_no_memory(&n->graph);
     if (!s)
         s = c->module ? uk_compile_bundle(&bundle, &c->options, c->module)
                       : uk_emit_bundle(&bundle, &c->options, c->what, c->bytes, c->length);
-    uk_constants_free(&constants);
+    uk_arena_free(&arena);
     free(source);
+    return s;
+}
+
+/* Makes the code. Constants for this process stay with the network; others are needed only here. */
+static enum uk_status compile_all(struct uk_network *n, struct uk_compilation *c, const struct building *b) {
+    struct uk_constants constants = {
+        .n = n,
+        .packing = b->packing,
+        .home = c->module  ? UK_IN_PROCESS
+                : c->write ? UK_IN_FILE
+                           : UK_IN_OBJECT,
+    };
+    enum uk_status s = uk_constants_list(&constants);
+
+    if (!s && c->module)
+        s = uk_constants_load(&constants);
+    if (!s)
+        s = compile_bundle(n, c, b, &constants);
+    if (!s && c->module) {
+        c->block = constants.block;
+        constants.block = NULL;
+    }
+    uk_constants_free(&constants);
     return s;
 }
 
@@ -102,7 +167,7 @@ static enum uk_status build(struct uk_network *n, struct uk_compilation *c, bool
             s = prepare(b.program[f->number], &c->options, &b.packing[f->number]);
         }
     if (!s)
-        s = compile_bundle(n, c, &b);
+        s = compile_all(n, c, &b);
     uk_progress_set(&n->context->progress, UK_PROGRESS_NONE, 0);
     for (int i = 0; i < n->plan.function_count; i++) {
         if (b.packing)
@@ -124,7 +189,7 @@ enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *o
     uk_network_set_largest(n);
     enum uk_status s = build(n, c, true);
     /* Written out, a schedule may be refused where the automatic one is not: retries without packing. */
-    if (s == UK_REFUSED || s == UK_NO_MATCH)
+    if ((s == UK_REFUSED || s == UK_NO_MATCH) && !c->has_written)
         s = build(n, c, false);
     uk_network_set_chosen(n);
     return s ? uk_graph_fail(&n->graph, s, NULL, "%s", s == UK_OUT_OF_MEMORY ? "out of memory" : reason(n))

@@ -82,17 +82,32 @@ static enum uk_status failed(const struct uk_network_device *d, enum uk_status s
              : UK_OK;
 }
 
-static enum uk_status upload_constants(struct uk_network_device *d) {
-    struct uk_constants c;
-    enum uk_status s = uk_constants_make(d->n, NULL, &c);
+/* Uploads a constant; elements that are permuted are copied first. */
+static enum uk_status upload(struct uk_network_device *d, const struct uk_constants *c,
+                             const struct uk_placed *k) {
+    const void *elements = uk_constant_elements(k);
+    void *made = elements ? NULL : malloc(k->bytes);
+    uk_gpu_address *at = &d->constant[k->value->number];
+    enum uk_status s = UK_OK;
 
-    for (int i = 0; i < c.count && !s; i++) {
-        const struct uk_constant *k = &c.constant[i];
-        uk_gpu_address *at = &d->constant[c.value[i]->number];
-        s = failed(d, uk_gpu_alloc(d->gpu, k->length, at));
-        if (!s)
-            s = failed(d, uk_gpu_upload(d->gpu, *at, k->bytes, k->length));
-    }
+    if (!elements && !made)
+        return uk_graph_no_memory(&d->n->graph);
+    if (made)
+        s = uk_constant_write(c, k, made);
+    if (!s)
+        s = failed(d, uk_gpu_alloc(d->gpu, k->bytes, at));
+    if (!s)
+        s = failed(d, uk_gpu_upload(d->gpu, *at, made ? made : elements, k->bytes));
+    free(made);
+    return s;
+}
+
+static enum uk_status upload_constants(struct uk_network_device *d) {
+    struct uk_constants c = {.n = d->n};
+    enum uk_status s = uk_constants_list(&c);
+
+    for (int i = 0; i < c.count && !s; i++)
+        s = upload(d, &c, &c.placed[i]);
     uk_constants_free(&c);
     return s;
 }

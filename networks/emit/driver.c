@@ -32,6 +32,39 @@ static void put_address(struct uk_driver *d, const struct uk_layer *l, int i) {
     uk_driver_put_pointer(d, is_workspace ? NULL : l->argument[i], is_workspace ? l->work : 0, name);
 }
 
+/* True if the layer's argument i is one of the listed constants. */
+static bool is_constant(const struct uk_layer *l, int i) {
+    return l->argument[i]->data && uk_value_elements(l->argument[i]);
+}
+
+/* Writes the address of the constant that is argument i. */
+static void put_constant_address(struct uk_driver *d, const struct uk_layer *l, int i) {
+    const struct uk_placed *k = uk_constant_find(d->constants, l, i);
+
+    if (d->constants->home == UK_IN_FILE)
+        uk_put(&d->text, "  %%p%d.%d = getelementptr i8, ptr %%constants, i64 %" PRIu64 "\n", l->number, i,
+               k->offset);
+}
+
+/* Writes the constant as an argument of a call. */
+static void put_constant(struct uk_driver *d, const struct uk_layer *l, int i) {
+    const struct uk_placed *k = uk_constant_find(d->constants, l, i);
+    char name[UK_CONSTANT_NAME];
+
+    switch (d->constants->home) {
+    case UK_IN_OBJECT:
+        uk_constant_name(d->n, l, i, k->packing, name);
+        uk_put(&d->text, "ptr @%s, ", name);
+        break;
+    case UK_IN_FILE:
+        uk_put(&d->text, "ptr %%p%d.%d, ", l->number, i);
+        break;
+    case UK_IN_PROCESS:
+        uk_put(&d->text, "ptr inttoptr (i64 %" PRIuPTR " to ptr), ", (uintptr_t)k->address);
+        break;
+    }
+}
+
 /* Writes a call. %s<layer> becomes the layer's status; %p<layer>.<argument> are the addresses of its
  * arguments. */
 static void put_call(struct uk_driver *d, const struct uk_layer *l) {
@@ -39,7 +72,9 @@ static void put_call(struct uk_driver *d, const struct uk_layer *l) {
     char name[UK_CONSTANT_NAME];
 
     for (int i = 0; i <= l->arguments; i++)
-        if (i == l->arguments || !l->argument[i]->data || !uk_value_elements(l->argument[i]))
+        if (i < l->arguments && is_constant(l, i))
+            put_constant_address(d, l, i);
+        else
             put_address(d, l, i);
     for (int i = 0; i < l->sizes; i++) {
         snprintf(name, sizeof name, "n%d.%d", l->number, i);
@@ -49,14 +84,20 @@ static void put_call(struct uk_driver *d, const struct uk_layer *l) {
     for (int i = 0; i < l->sizes; i++)
         uk_put(t, "i64 %%n%d.%d, ", l->number, i);
     for (int i = 0; i < l->arguments; i++) {
-        if (l->argument[i]->data && uk_value_elements(l->argument[i])) {
-            uk_constant_name(d->n, d->packing, l, i, name);
-            uk_put(t, "ptr @%s, ", name);
-        } else {
+        if (is_constant(l, i))
+            put_constant(d, l, i);
+        else
             uk_put(t, "ptr %%p%d.%d, ", l->number, i);
-        }
     }
     uk_put(t, "ptr %%p%d.%d)\n", l->number, l->arguments);
+}
+
+/* Writes the instructions at the beginning of a run, which end it before anything is written if it cannot
+ * take place. */
+static void put_begin(struct uk_driver *d) {
+    if (d->constants->home == UK_IN_FILE)
+        uk_driver_put_constants_check(&d->text, d->n);
+    uk_driver_put_sizes(&d->text, d->n);
 }
 
 /* Writes NAME_run. A size outside of its range ends it before anything is written. The first status other
@@ -67,7 +108,7 @@ static void put_run(struct uk_driver *d) {
 
     uk_put(t, "define signext i32 @%s_run(ptr %%m%s) nounwind {\n", d->n->name,
            d->n->graph.open_count ? ", ptr %sizes" : "");
-    uk_driver_put_sizes(t, d->n);
+    put_begin(d);
     for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
@@ -91,7 +132,7 @@ static void put_step(struct uk_driver *d) {
 
     uk_put(t, "define signext i32 @%s_step(ptr %%m, i32 %%layer%s) nounwind {\n", d->n->name,
            d->n->graph.open_count ? ", ptr %sizes" : "");
-    uk_driver_put_sizes(t, d->n);
+    put_begin(d);
     uk_put(t, "  switch i32 %%layer, label %%none [");
     for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next)
         if (!is_empty(l))
@@ -145,8 +186,9 @@ static void put_memory(struct uk_text *t, const struct uk_network *n) {
     uk_put(t, "  %%p = inttoptr i64 %%most%d to ptr\n  ret ptr %%p\n}\n", last);
 }
 
-char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step) {
-    struct uk_driver d = {.n = n, .packing = packing};
+char *uk_driver_llvm(const struct uk_constants *constants, bool with_step) {
+    const struct uk_network *n = constants->n;
+    struct uk_driver d = {.n = n, .constants = constants};
 
     put_declarations(&d);
     put_memory(&d.text, n);
@@ -154,6 +196,8 @@ char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packin
     put_places(&d.text, n, "output", n->graph.outputs, output_of);
     if (n->graph.states)
         put_places(&d.text, n, "state", n->graph.states, buffer_of);
+    if (constants->home == UK_IN_FILE)
+        uk_driver_put_constants(&d.text, n);
     put_run(&d);
     d.is_step = true;
     if (with_step)

@@ -9,7 +9,7 @@
 struct uk_driver {
     struct uk_text text;
     const struct uk_network *n;
-    struct uk_module *const *packing;
+    const struct uk_constants *constants;
     bool is_step; /* a layer by itself: iterations are those that the block of memory holds */
 };
 

@@ -63,7 +63,7 @@ static void put_argument(struct uk_text *t, const struct uk_network *n, const st
     char name[UK_CONSTANT_NAME];
 
     if (v->data && uk_value_elements(v)) {
-        uk_constant_name(n, NULL, l, i, name);
+        uk_constant_name(n, l, i, false, name);
         uk_put(t, "(const void *)%s", name);
     } else {
         uk_put(t, "(%svoid *)(", i == l->arguments - 1 ? "" : "const ");
@@ -244,7 +244,22 @@ static void put_states(struct uk_text *t, const struct uk_network *n) {
         n->name);
 }
 
-char *uk_driver_header(const struct uk_network *n) {
+/* Declares the function that takes the file of constants. */
+static void put_constants(struct uk_text *t, const struct uk_network *n) {
+    uk_put(t,
+           "/* Takes the contents of the file of constants that was written with the object, mapped or in "
+           "other\n"
+           " * memory, at a multiple of %2$d; length: bytes there. All runs read them there from now on. "
+           "Call it\n"
+           " * before the first run, and not during one. Returns 0, or a value of enum uk_status:\n"
+           " *   %3$d (UK_INVALID_ARGUMENT): the address is NULL or no multiple of %2$d\n"
+           " *   %4$d (UK_INVALID_SIZE): the file is cut off\n"
+           " *   %5$d (UK_REFUSED): it is no file of constants, or was written with another object */\n"
+           "int %1$s_constants(const void *constants, size_t length);\n",
+           n->name, UK_PLACE_ALIGNMENT, UK_INVALID_ARGUMENT, UK_INVALID_SIZE, UK_REFUSED);
+}
+
+char *uk_driver_header(const struct uk_network *n, enum uk_home home) {
     const bool is_open = n->graph.open_count > 0;
     struct uk_text t = {0};
 
@@ -265,15 +280,22 @@ char *uk_driver_header(const struct uk_network *n) {
            "/* Where in it inputs and outputs lie. A run may overwrite inputs. NULL: the number is too "
            "large. */\n"
            "void *%1$s_input(void *memory, int i);\n"
-           "void *%1$s_output(void *memory, int i);\n"
+           "void *%1$s_output(void *memory, int i);\n",
+           n->name, is_open ? " at its largest sizes" : "");
+    if (home == UK_IN_FILE)
+        put_constants(&t, n);
+    uk_put(&t,
            "/* 0, or a value of enum uk_status. Any number of runs at a time, with a block of memory each. "
-           "%3$s*/\n"
+           "%2$s%3$s*/\n"
            "int %1$s_run(void *memory%4$s);\n",
-           n->name, is_open ? " at its largest sizes" : "",
+           n->name,
            is_open ? "Runs in one\n * block may have different sizes. 2 (UK_INVALID_SIZE), with nothing "
                      "written: a size "
                      "is out of its range. "
                    : "",
+           home == UK_IN_FILE
+               ? "1\n * (UK_INVALID_ARGUMENT), with nothing written: the constants are missing. "
+               : "",
            is_open ? ", const int64_t sizes[]" : "");
     put_states(&t, n);
     uk_put(&t, "#ifdef __cplusplus\n}\n#endif\n#endif\n");

@@ -19,6 +19,7 @@ struct uk_network {
     const char *name;
     const char *schedule_file; /* name of the schedules' file in messages; NULL: all are automatic */
     struct uk_module *module;
+    void *block; /* constants that the module's code reads */
     size_t (*memory)(void);
     /* Of networks without open sizes the arrays of sizes do not exist, and the arguments are not passed. */
     int (*run)(void *memory, const int64_t *sizes);
@@ -106,24 +107,90 @@ enum uk_status uk_layer_schedule(const struct uk_network *n, const struct uk_lay
 struct uk_compilation {
     struct uk_options options;
     enum uk_emit what;
-    bool has_step;             /* adds NAME_step */
+    bool has_step;           /* adds NAME_step */
+    uk_network_write *write; /* writes the constants' file; NULL: they are in the object */
+    void *user;
+    bool has_written;          /* it was called */
     struct uk_module **module; /* code for this process; NULL: bytes are emitted instead */
+    void *block;               /* constants of that code; the caller frees them after the module */
     char **bytes;
     size_t *length;
 };
 enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *options,
                                 struct uk_compilation *c);
 
+/* ---- constants.c ---- */
+
+/* Where the code finds constants: in its object; in a file of their own, mapped by the caller; or at fixed
+ * addresses of this process. */
+enum uk_home { UK_IN_OBJECT, UK_IN_FILE, UK_IN_PROCESS };
+
+/* A constant that layers read, in the layout that their code expects. */
+struct uk_placed {
+    const struct uk_graph_value *value;
+    /* A layer that reads it, as this argument; each layer whose code packs it alike reads the same one. */
+    const struct uk_layer *layer;
+    int argument;
+    struct uk_module *packing; /* packs it; NULL: it is in the value's order of dimensions */
+    size_t bytes;
+    uint64_t offset;     /* in the file, or in the block of this process */
+    const void *address; /* in this process; NULL: not known */
+};
+
+struct uk_constants {
+    struct uk_network *n;
+    /* By function number, the module that packs the function's constants, or NULL; NULL: none packs. */
+    struct uk_module *const *packing;
+    enum uk_home home;
+    struct uk_placed *placed;
+    int count;
+    uint64_t length; /* of the file or block */
+    void *block;     /* elements in this process */
+};
+/* Lists the constants of c->n, for c->packing and c->home, which the caller sets, without their
+ * elements. Call uk_constants_free() in any case. */
+enum uk_status uk_constants_list(struct uk_constants *c);
+/* Returns the constant that is the layer's argument i; NULL: it is not listed. */
+const struct uk_placed *uk_constant_find(const struct uk_constants *c, const struct uk_layer *l, int i);
+/* Writes its elements to memory at a multiple of 64. */
+enum uk_status uk_constant_write(const struct uk_constants *c, const struct uk_placed *k, void *to);
+/* The elements if they need no copy, else NULL. */
+const void *uk_constant_elements(const struct uk_placed *k);
+/* Gives each constant an address in this process, where it stays until uk_constants_free(). */
+enum uk_status uk_constants_load(struct uk_constants *c);
+enum { UK_CONSTANT_NAME = 300 };
+/* Writes the name of the constant that is the layer's argument i. */
+void uk_constant_name(const struct uk_network *n, const struct uk_layer *l, int i, bool is_packed,
+                      char name[UK_CONSTANT_NAME]);
+void uk_constants_free(struct uk_constants *c);
+
+/* ---- constants_file.c: constants in a file of their own ---- */
+
+/* What distinguishes the file from those that other objects need. */
+struct uk_stamp {
+    uint64_t word[2], length; /* length: of the file */
+};
+/* Bytes of the file's header, which the constants follow. */
+enum { UK_FILE_HEADER = 64 };
+/* Writes the file through the function, the header last, and sets the stamp. */
+enum uk_status uk_constants_save(const struct uk_constants *c, const char *target, uk_network_write *write,
+                                 void *user, struct uk_stamp *stamp);
+/* Writes NAME_constants, which checks a file and keeps its address. */
+void uk_driver_put_constants(struct uk_text *t, const struct uk_network *n);
+/* Writes the instructions that set %constants, or return UK_INVALID_ARGUMENT if NAME_constants has not
+ * succeeded. */
+void uk_driver_put_constants_check(struct uk_text *t, const struct uk_network *n);
+
 /* ---- driver.c, driver_header.c ---- */
 
 /* Returns the driver as LLVM IR, so that a network needs no C compiler: NAME_memory, NAME_input, NAME_output,
- * NAME_run, NAME_state if there are states, and NAME_step if wanted. Free it with free(). NULL: no memory.
- * packing: as for uk_constants_make(). */
-char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step);
+ * NAME_run, NAME_state if there are states, NAME_step if wanted, and NAME_constants if they are in a file.
+ * Free it with free(). NULL: no memory. */
+char *uk_driver_llvm(const struct uk_constants *c, bool with_step);
 /* Returns NAME_run in C, for readers; memory as above. */
 char *uk_driver_calls(const struct uk_network *n);
 /* Returns the header that declares the functions, for C and C++. */
-char *uk_driver_header(const struct uk_network *n);
+char *uk_driver_header(const struct uk_network *n, enum uk_home home);
 
 /* ---- driver_sizes.c: open sizes in the driver ---- */
 
@@ -137,23 +204,5 @@ void uk_driver_declare(struct uk_text *t, const struct uk_layer *l);
 /* Writes the instructions that compute the largest end of a workspace, at least the plan's bytes. Returns the
  * number k of the variable %mostK. */
 int uk_driver_put_memory(struct uk_text *t, const struct uk_network *n);
-
-/* ---- constants.c ---- */
-
-/* Constants that layers read, in the layout that the programs expect, permuted or packed. */
-struct uk_constants {
-    struct uk_constant *constant;
-    const struct uk_graph_value **value; /* the value that each is made of */
-    int count;
-    struct uk_arena arena; /* permuted and packed elements, and names */
-};
-/* packing: by function number, the module that packs the function's constants, or NULL; NULL: none packs. */
-enum uk_status uk_constants_make(struct uk_network *n, struct uk_module *const *packing,
-                                 struct uk_constants *c);
-enum { UK_CONSTANT_NAME = 300 };
-/* Writes the name of the constant that is the layer's argument i. True if it is packed for the function. */
-bool uk_constant_name(const struct uk_network *n, struct uk_module *const *packing, const struct uk_layer *l,
-                      int i, char name[UK_CONSTANT_NAME]);
-void uk_constants_free(struct uk_constants *c);
 
 #endif

@@ -25,6 +25,7 @@ void uk_network_destroy(struct uk_network *n) {
     if (!n)
         return;
     uk_module_destroy(n->module);
+    free(n->block);
     uk_network_forget_device(n);
     uk_context_destroy(n->context);
     uk_graph_end(&n->graph);
@@ -257,18 +258,33 @@ static void *find(const struct uk_network *n, const char *suffix) {
 
 enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options *options) {
     struct uk_module *module = NULL;
+    struct uk_compilation c = {.has_step = true, .module = &module};
     enum uk_status s = uk_network_enter(n, true);
 
     if (!s)
-        s = uk_network_build(n, options, &(struct uk_compilation){.has_step = true, .module = &module});
+        s = uk_network_build(n, options, &c);
     if (s)
         return s;
     uk_module_destroy(n->module);
+    free(n->block);
     n->module = module;
+    n->block = c.block;
     void *const found[] = {find(n, "memory"), find(n, "run"), find(n, "step")};
     memcpy(&n->memory, &found[0], sizeof n->memory);
     memcpy(&n->run, &found[1], sizeof n->run);
     memcpy(&n->step, &found[2], sizeof n->step);
+    return UK_OK;
+}
+
+/* Emits a text that needs no code: the header, or the calls. */
+static enum uk_status emit_text(struct uk_network *n, enum uk_emit what, enum uk_home home, char **bytes,
+                                size_t *length) {
+    uk_network_set_largest(n);
+    *bytes = what == UK_EMIT_HEADER ? uk_driver_header(n, home) : uk_driver_calls(n);
+    uk_network_set_chosen(n);
+    if (!*bytes)
+        return uk_graph_no_memory(&n->graph);
+    *length = strlen(*bytes);
     return UK_OK;
 }
 
@@ -282,16 +298,33 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
         return s;
     if (!bytes || !length)
         return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
-    if (what != UK_EMIT_HEADER && what != UK_EMIT_HOST)
-        return uk_network_build(n, options,
-                                &(struct uk_compilation){.what = what, .bytes = bytes, .length = length});
-    uk_network_set_largest(n);
-    *bytes = what == UK_EMIT_HEADER ? uk_driver_header(n) : uk_driver_calls(n);
-    uk_network_set_chosen(n);
-    if (!*bytes)
-        return uk_graph_no_memory(&n->graph);
-    *length = strlen(*bytes);
-    return UK_OK;
+    if (what == UK_EMIT_HEADER || what == UK_EMIT_HOST)
+        return emit_text(n, what, UK_IN_OBJECT, bytes, length);
+    return uk_network_build(n, options,
+                            &(struct uk_compilation){.what = what, .bytes = bytes, .length = length});
+}
+
+enum uk_status uk_network_emit_constants(struct uk_network *n, const struct uk_options *options,
+                                         enum uk_emit what, uk_network_write *write, void *user, char **bytes,
+                                         size_t *length) {
+    struct uk_compilation c = {.what = what, .write = write, .user = user, .bytes = bytes, .length = length};
+    enum uk_status s = uk_network_enter(n, true);
+
+    if (bytes)
+        *bytes = NULL;
+    if (s)
+        return s;
+    if (!bytes || !length)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
+    if (what == UK_EMIT_HEADER)
+        return emit_text(n, what, UK_IN_FILE, bytes, length);
+    if (what != UK_EMIT_OBJECT && what != UK_EMIT_SHARED)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "stage %d has no file of constants; emit an object, a shared object or a header",
+                             (int)what);
+    if (!write)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "the function that writes is NULL");
+    return uk_network_build(n, options, &c);
 }
 
 enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,

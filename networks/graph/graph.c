@@ -69,6 +69,9 @@ void uk_graph_retry(struct uk_graph *g) {
 
 /* ---- values ---- */
 
+/* Code of layers reads constants at multiples of this; those that are so already need no copy. */
+enum { CONSTANT_ALIGNMENT = 64 };
+
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name) {
     struct uk_graph_value *v = uk_alloc(&g->arena, sizeof *v);
 
@@ -101,7 +104,8 @@ void *uk_constant_alloc(struct uk_graph *g, int64_t bytes) {
         return NULL;
     }
     g->constant_room -= bytes;
-    return uk_alloc(&g->arena, (size_t)bytes + 1);
+    char *memory = uk_alloc(&g->arena, (size_t)bytes + CONSTANT_ALIGNMENT);
+    return memory ? memory + -(uintptr_t)memory % CONSTANT_ALIGNMENT : NULL;
 }
 
 void uk_allow_constant(struct uk_graph *g, int64_t bytes) {

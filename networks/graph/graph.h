@@ -281,7 +281,7 @@ struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name);
  * no memory, or the limit on constants is exceeded; uk_graph_no_memory() then returns the status. */
 void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
                         const int64_t *extent);
-/* Returns memory of that many bytes for a constant. NULL as above. */
+/* Returns memory of that many bytes for a constant, at a multiple of 64. NULL as above. */
 void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
 /* Raises the limit on constants by three times `bytes`, the size of elements that a file or a caller
  * supplied: once for them, and twice for constants computed from them. */

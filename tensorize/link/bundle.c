@@ -3,10 +3,6 @@
  * Programs, constants and a source (C or LLVM IR) as one piece of code. The source is compiled alone and
  * linked once the programs' functions are optimized, so that each function has the same code as without a
  * bundle.
- *
- * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object.
- * LLVM is given zeros of the same length instead, marked so that it cannot rely on their values; the bytes
- * are written into the object afterwards.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +10,7 @@
 #include <llvm-c/Linker.h>
 #include "link.h"
 
-enum { MOST_NAMES = 65536, MOST_ALIGNMENT = 4096, DEFAULT_ALIGNMENT = 64, MOST_BYTES = 1 << 30 };
+enum { MOST_NAMES = 65536, MOST_ALIGNMENT = 4096, MOST_BYTES = 1 << 30 };
 
 static const struct uk_position nowhere = {0, 0};
 static const char source_name[] = "source"; /* name in messages, clang's included */
@@ -115,7 +111,7 @@ static enum uk_status check_constants(struct uk_context *c, const struct uk_bund
                 "constant %s of %zu bytes: the constants are more than %d bytes in all; load such data "
                 "when the code runs",
                 k->name, k->length, MOST_BYTES);
-        if (!s && !k->bytes && k->length)
+        if (!s && !k->bytes && k->length && !u->make_constant)
             s = uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
                         "the bytes of constant %s are NULL; pass their address", k->name);
         if (!s && (k->alignment & (k->alignment - 1) || k->alignment > MOST_ALIGNMENT))
@@ -196,17 +192,14 @@ enum uk_status uk_bundle_check(const struct uk_batch *b) {
 
 /* ---- the source ---- */
 
-static size_t alignment_of(const struct uk_constant *k) {
-    return k->alignment ? k->alignment : DEFAULT_ALIGNMENT;
-}
-
 /* Writes LLVM IR with the constants' declarations at its end, so that line numbers are the caller's. */
 static enum uk_status write_llvm(const struct uk_batch *b, struct uk_text *t) {
     uk_put(t, "%s\n", b->bundle->source);
     for (int i = 0; i < b->bundle->constant_count; i++) {
         const struct uk_constant *k = &b->bundle->constants[i];
 
-        uk_put(t, "@%s = external constant [%zu x i8], align %zu\n", k->name, k->length, alignment_of(k));
+        uk_put(t, "@%s = external constant [%zu x i8], align %zu\n", k->name, k->length,
+               uk_constant_alignment(k));
     }
     return t->failed ? uk_out_of_memory(b->context) : UK_OK;
 }
@@ -219,7 +212,7 @@ static enum uk_status write_c(const struct uk_batch *b, struct uk_text *t) {
         const struct uk_constant *k = &b->bundle->constants[i];
 
         uk_put(t, "extern const unsigned char %s[%zu] __attribute__((aligned(%zu)));\n", k->name, k->length,
-               alignment_of(k));
+               uk_constant_alignment(k));
     }
     uk_put(t, "# 1 \"%s\"\n%s\n", source_name, b->bundle->source);
     return s || !t->failed ? s : uk_out_of_memory(b->context);
@@ -349,50 +342,6 @@ static enum uk_status add_c(struct uk_build *build, const struct uk_batch *b, co
     return s;
 }
 
-/* ---- constants ---- */
-
-/* Adds the constants. Printed modules contain their values. */
-static void add_constants(struct uk_build *build, const struct uk_bundle *u, bool is_printed) {
-    for (int i = 0; i < u->constant_count; i++) {
-        const struct uk_constant *k = &u->constants[i];
-        LLVMValueRef g = LLVMGetNamedGlobal(build->module, k->name);
-
-        if (!g)
-            continue;
-        LLVMSetInitializer(g, is_printed ? LLVMConstStringInContext2(build->llvm, k->bytes, k->length, true)
-                                         : LLVMConstNull(LLVMGlobalGetValueType(g)));
-        LLVMSetExternallyInitialized(g, !is_printed);
-        LLVMSetGlobalConstant(g, true);
-        LLVMSetUnnamedAddress(g, LLVMNoUnnamedAddr); /* its address must be unique */
-        LLVMSetAlignment(g, (unsigned)alignment_of(k));
-        LLVMSetLinkage(g, LLVMInternalLinkage);
-    }
-    build->bundle = is_printed ? NULL : u;
-}
-
-enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object) {
-    double since = uk_now();
-    /* The buffer is LLVM's copy of its output, in memory that only this process uses. */
-    char *bytes = (char *)(uintptr_t)LLVMGetBufferStart(object);
-    enum uk_status s = UK_OK;
-
-    for (int i = 0; i < build->bundle->constant_count && !s; i++) {
-        const struct uk_constant *k = &build->bundle->constants[i];
-
-        if (!k->length || !LLVMGetNamedGlobal(build->module, k->name))
-            continue;
-        char *place = uk_object_variable(bytes, LLVMGetBufferSize(object), k->name, k->length);
-
-        if (place)
-            memcpy(place, k->bytes, k->length);
-        else
-            s = uk_fail(build->context, UK_INTERNAL, nowhere,
-                        "constant %s is not where it was put in the object; please report this", k->name);
-    }
-    uk_time(build->context->times, "constants", since);
-    return s;
-}
-
 /* ---- visible names ---- */
 
 static enum uk_status check_defined(struct uk_build *build, const struct names *exported) {
@@ -444,10 +393,10 @@ enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, 
         s = sort_exported(b, &a, &exported);
     if (!s && b->bundle->source)
         s = b->bundle->source_is_llvm ? add_llvm(build, b, &constants) : add_c(build, b, &constants);
-    if (!s) {
-        add_constants(build, b->bundle, what != UK_EMIT_OBJECT && what != UK_EMIT_SHARED);
+    if (!s)
+        s = uk_constants_add(build, b->bundle, what != UK_EMIT_OBJECT && what != UK_EMIT_SHARED);
+    if (!s)
         s = hide_unexported(build, &exported);
-    }
     uk_arena_free(&a);
     uk_time(b->context->times, "source", since);
     return s;

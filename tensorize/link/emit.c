@@ -23,21 +23,34 @@ static enum uk_status print_module(struct uk_build *b, char **bytes, size_t *len
     return s;
 }
 
-static enum uk_status assemble(struct uk_build *b, enum uk_emit what, char **bytes, size_t *length) {
+/* Makes an object or a shared object. */
+static enum uk_status make_object(struct uk_build *b, enum uk_emit what, char **bytes, size_t *length) {
+    char *object = NULL;
+    size_t size;
+    double since = uk_now();
+    enum uk_status s = uk_build_object(b, &object, &size);
+
+    uk_time(b->context->times, "assemble", since);
+    if (!s && what == UK_EMIT_SHARED) {
+        s = uk_link_shared(b, object, size, bytes, length);
+        free(object);
+    } else if (!s) {
+        *bytes = object;
+        *length = size;
+    }
+    return s;
+}
+
+static enum uk_status assemble(struct uk_build *b, char **bytes, size_t *length) {
     LLVMMemoryBufferRef buffer;
     double since = uk_now();
-    enum uk_status s = uk_build_assemble(b, what == UK_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &buffer);
+    enum uk_status s = uk_build_assemble(b, LLVMAssemblyFile, &buffer);
 
     uk_time(b->context->times, "assemble", since);
     if (s)
         return s;
-    if (what == UK_EMIT_ASM)
-        s = uk_name_words(b->context, b->target->arch, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer),
-                          bytes, length);
-    else if (what == UK_EMIT_SHARED)
-        s = uk_link_shared(b, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, length);
-    else
-        s = copy_out(b->context, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, length);
+    s = uk_name_words(b->context, b->target->arch, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer),
+                      bytes, length);
     LLVMDisposeMemoryBuffer(buffer);
     return s;
 }
@@ -63,8 +76,10 @@ enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **
         return s;
     if (what == UK_EMIT_DEVICE)
         s = uk_build_image(&build, bytes, length);
+    else if (what == UK_EMIT_ASM)
+        s = assemble(&build, bytes, length);
     else if (what > UK_EMIT_OPTIMIZED && what != UK_EMIT_HOST)
-        s = assemble(&build, what, bytes, length);
+        s = make_object(&build, what, bytes, length);
     else
         s = print_module(&build, bytes, length);
     uk_build_end(&build);

@@ -82,6 +82,8 @@ enum uk_status uk_run_passes(struct uk_build *b, const char *passes);
 enum uk_status uk_optimize(struct uk_build *b);
 /* llvm.c: makes assembly, or object code that includes the imported objects. Consumes the module. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
+/* llvm.c: the same object code, in memory that the caller frees. Large constants are not copied. */
+enum uk_status uk_build_object(struct uk_build *b, char **bytes, size_t *length);
 
 /* cache.c: the cache key of b's module, which is not linked yet; the caller frees it. NULL: the object is not
  * cached. */
@@ -113,14 +115,18 @@ enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_pos
 enum uk_status uk_source_compile(struct uk_build *b, const char *name, const struct uk_text *text,
                                  char **bytes, size_t *length);
 
-/* object.c. uk_objects_define: an imported object defines the function. uk_objects_merge: replaces *object by
- * one that includes all objects of the build. uk_objects_move: moves the objects of a build to one that it
- * becomes part of. */
+/* object.c. uk_objects_define: an imported object defines the function. uk_objects_move: moves the objects of
+ * a build to one that it becomes part of. */
 bool uk_objects_define(const struct uk_build *b, const char *symbol);
+/* object_merge.c: replaces *object by one that includes all objects of the build. */
 enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
-/* object.c: address, within the object's bytes, of a local variable of `size` bytes; NULL if there is
- * none. */
-char *uk_object_variable(char *bytes, size_t length, const char *name, size_t size);
+/* object.c: offset of a local variable in its section; false: there is none of that name. */
+bool uk_object_variable(const char *bytes, size_t length, const char *name, uint64_t *at);
+/* object.c: size of a section without bytes in the object; 0: there is none of that name. */
+uint64_t uk_object_section(const char *bytes, size_t length, const char *name);
+/* object.c: makes that section a read-only one whose bytes are at the offset, and takes the first `prefix`
+ * characters from its name. */
+void uk_object_place_section(char *bytes, size_t length, const char *name, unsigned prefix, uint64_t at);
 void uk_objects_move(struct uk_build *to, struct uk_build *from);
 void uk_objects_free(struct uk_build *b);
 
@@ -183,11 +189,18 @@ enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, en
                             bool trampoline);
 
 /* bundle.c. uk_bundle_check: checks names, lengths and counts of all but the programs. uk_bundle_join: adds
- * the source and the constants to the module of all programs. uk_bundle_fill: writes the constants' bytes
- * into the object. */
+ * the source and the constants to the module of all programs. */
 enum uk_status uk_bundle_check(const struct uk_batch *b);
 enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, enum uk_emit what);
-enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object);
+
+/* constants.c: bytes to whose multiple the constant's address is aligned. */
+size_t uk_constant_alignment(const struct uk_constant *k);
+/* constants.c: defines the constants that the module declares: with their values if it is printed, else as
+ * variables without bytes. */
+enum uk_status uk_constants_add(struct uk_build *build, const struct uk_bundle *u, bool is_printed);
+/* constants.c: returns a copy of the object with the bytes of these variables; the caller frees *bytes. */
+enum uk_status uk_constants_fill(struct uk_build *build, LLVMMemoryBufferRef object, char **bytes,
+                                 size_t *length);
 
 /* emit_header.c: writes the C header of the functions. */
 enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t);

@@ -61,27 +61,15 @@ void uk_build_end(struct uk_build *b) {
     b->llvm = NULL;
 }
 
-/* Completes the object: adds what LLVM did not put into it. */
-static enum uk_status complete(struct uk_build *b, LLVMMemoryBufferRef *object) {
-    enum uk_status s = b->bundle ? uk_bundle_fill(b, *object) : UK_OK;
-
-    if (!s)
-        return b->objects ? uk_objects_merge(b, object) : UK_OK;
-    LLVMDisposeMemoryBuffer(*object);
-    *object = NULL;
-    return s;
-}
-
-enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out) {
+/* Makes assembly or an object, as LLVM makes it. */
+static enum uk_status assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out) {
     char *error = NULL;
 
     *out = NULL;
     LLVMBool failed = LLVMTargetMachineEmitToMemoryBuffer(b->machine, b->module, type, &error, out);
 
     if (!failed && !b->diagnostics.length)
-        return type == LLVMObjectFile            ? complete(b, out)
-               : b->target->arch->kernel.is_text ? uk_fix_ptx(b->context, out)
-                                                 : UK_OK;
+        return UK_OK;
     if (!failed && *out)
         LLVMDisposeMemoryBuffer(*out);
     *out = NULL;
@@ -89,5 +77,48 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
     enum uk_status s = uk_build_fail(b, UK_LINK, "the assembler refuses the code", failed ? error : NULL);
 
     LLVMDisposeMessage(error);
+    return s;
+}
+
+/* Completes the object: adds what LLVM did not put into it. */
+static enum uk_status complete(struct uk_build *b, LLVMMemoryBufferRef *object) {
+    enum uk_status s = UK_OK;
+    char *filled = NULL;
+    size_t length;
+
+    if (b->bundle) {
+        s = uk_constants_fill(b, *object, &filled, &length);
+        LLVMDisposeMemoryBuffer(*object);
+        *object = s ? NULL : LLVMCreateMemoryBufferWithMemoryRangeCopy(filled, length, "filled");
+        free(filled);
+    }
+    return s || !b->objects ? s : uk_objects_merge(b, object);
+}
+
+enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out) {
+    const enum uk_status s = assemble(b, type, out);
+
+    if (s)
+        return s;
+    return type == LLVMObjectFile            ? complete(b, out)
+           : b->target->arch->kernel.is_text ? uk_fix_ptx(b->context, out)
+                                             : UK_OK;
+}
+
+enum uk_status uk_build_object(struct uk_build *b, char **bytes, size_t *length) {
+    LLVMMemoryBufferRef object;
+    enum uk_status s = assemble(b, LLVMObjectFile, &object);
+
+    if (!s && b->bundle && !b->objects) {
+        s = uk_constants_fill(b, object, bytes, length);
+    } else if (!s && !(s = complete(b, &object))) {
+        *length = LLVMGetBufferSize(object);
+        *bytes = malloc(*length + 1);
+        if (*bytes)
+            memcpy(*bytes, LLVMGetBufferStart(object), *length);
+        s = *bytes ? UK_OK : uk_out_of_memory(b->context);
+    }
+    if (object)
+        LLVMDisposeMemoryBuffer(object);
     return s;
 }

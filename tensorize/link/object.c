@@ -3,17 +3,10 @@
  * Imports that are machine code already: called, not inlined. Their definitions and references are read from
  * the object's symbols. Not checked are prototypes, which objects do not contain, and instructions other than
  * RISC-V P's.
- *
- * The linker joins the generated code and these objects into one, in which only the generated functions are
- * visible.
  */
-#define _GNU_SOURCE /* memfd_create */
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "link.h"
 
 /* The relevant parts of an ELF object, all verified to be inside its bytes, which are aligned as by
@@ -180,24 +173,70 @@ enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s) {
     return UK_OK;
 }
 
-char *uk_object_variable(char *bytes, size_t length, const char *name, size_t size) {
+bool uk_object_variable(const char *bytes, size_t length, const char *name, uint64_t *at) {
     struct elf e;
 
     if (!open_object(&e, bytes, length))
-        return NULL;
+        return false;
     for (size_t i = 0; i < e.symbols; i++) {
         const struct symbol s = symbol(&e, i);
 
-        if (s.type != STT_OBJECT || s.bind != STB_LOCAL || s.section >= e.sections ||
-            strcmp(s.name, name) != 0)
+        if (s.type != STT_OBJECT || s.bind != STB_LOCAL || strcmp(s.name, name) != 0)
             continue;
-        const struct section in = section(&e, s.section);
-        const bool is_whole = in.type == SHT_PROGBITS && s.value <= in.size && size <= in.size - s.value &&
-                              has(&e, in.at, in.size, 1);
-
-        return is_whole ? bytes + in.at + s.value : NULL;
+        *at = s.value;
+        return true;
     }
-    return NULL;
+    return false;
+}
+
+/* Returns the number of the section of that name without bytes in the object; `sections`: there is none. */
+static size_t section_without_bytes(const struct elf *e, const char *name) {
+    const struct section names =
+        e->section_names < e->sections ? section(e, e->section_names) : (struct section){0};
+    size_t i = 0;
+
+    for (; i < e->sections; i++) {
+        const struct section s = section(e, i);
+        if (s.type == SHT_NOBITS && has(e, names.at, names.size, 1) && s.name + strlen(name) < names.size &&
+            !memcmp(e->bytes + names.at + s.name, name, strlen(name) + 1))
+            break;
+    }
+    return i;
+}
+
+uint64_t uk_object_section(const char *bytes, size_t length, const char *name) {
+    struct elf e;
+
+    if (!open_object(&e, bytes, length))
+        return 0;
+    const size_t i = section_without_bytes(&e, name);
+
+    return i < e.sections ? section(&e, i).size : 0;
+}
+
+/* Sets the fields of a section's header that both address sizes have under the same names. */
+#define PLACE_SECTION(h, prefix, at)                            \
+    do {                                                        \
+        (h)->sh_name += (prefix);                               \
+        (h)->sh_type = SHT_PROGBITS;                            \
+        (h)->sh_flags &= ~(__typeof__((h)->sh_flags))SHF_WRITE; \
+        (h)->sh_offset = (__typeof__((h)->sh_offset))(at);      \
+    } while (0)
+
+void uk_object_place_section(char *bytes, size_t length, const char *name, unsigned prefix, uint64_t at) {
+    struct elf e;
+
+    if (!open_object(&e, bytes, length))
+        return;
+    const size_t i = section_without_bytes(&e, name);
+    void *headers = bytes + e.headers;
+
+    if (i == e.sections)
+        return;
+    if (e.wide)
+        PLACE_SECTION((Elf64_Shdr *)headers + i, prefix, at);
+    else
+        PLACE_SECTION((Elf32_Shdr *)headers + i, prefix, at);
 }
 
 /* ---- gates ---- */
@@ -353,127 +392,4 @@ bool uk_objects_define(const struct uk_build *b, const char *symbol) {
         if (uk_object_defines(o->bytes, o->length, symbol))
             return true;
     return false;
-}
-
-/* ---- joining all objects ---- */
-
-static int memory_file(const char *bytes, size_t length) {
-    int fd = memfd_create("object", MFD_CLOEXEC);
-
-    if (fd < 0 || (uk_write_all(fd, bytes, length) && !lseek(fd, 0, SEEK_SET)))
-        return fd;
-    close(fd);
-    return -1;
-}
-
-/* Runs the tool with `in` as its input; the caller closes its output *out. */
-static enum uk_status run(struct uk_build *b, char *const argv[], int in, int *out) {
-    struct uk_context *c = b->context;
-    const struct uk_position nowhere = {0, 0};
-    int messages = memory_file("", 0);
-    enum uk_status s = UK_OK;
-
-    *out = memory_file("", 0);
-    if (messages < 0 || *out < 0) {
-        s = uk_fail(c, UK_IO, nowhere, "cannot make a file in memory: %s", strerror(errno));
-    } else {
-        enum uk_tool_end end = uk_run_tool(argv, (int[]){in, *out, messages});
-        size_t length;
-        char *said = end == UK_TOOL_FAILED ? uk_read_all(messages, SIZE_MAX, &length) : NULL;
-
-        if (end != UK_TOOL_DONE)
-            s = uk_fail(c, end == UK_TOOL_NOT_STARTED ? UK_UNSUPPORTED : UK_LINK, nowhere,
-                        "%s does not link the imported objects: %s", argv[0],
-                        said && *said                ? said
-                        : end == UK_TOOL_NOT_STARTED ? "it cannot be started; install it"
-                        : end == UK_TOOL_TOO_LONG    ? "it takes too long"
-                                                     : "it gives no reason");
-        free(said);
-    }
-    if (messages >= 0)
-        close(messages);
-    return s;
-}
-
-/* Runs lld -r -o - MAIN OBJECT..., which links for every target. lld opens the files in memory through this
- * process's /proc entry. */
-static enum uk_status join(struct uk_build *b, struct uk_arena *a, LLVMMemoryBufferRef object, int *joined) {
-    size_t n = 0, opened = 0;
-
-    for (const struct uk_object *o = b->objects; o; o = o->next)
-        n++;
-    char **argv = uk_alloc(a, (n + 8) * sizeof *argv);
-    int *fd = uk_alloc(a, n * sizeof *fd),
-        in = memory_file(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
-    enum uk_status s = argv && fd ? UK_OK : uk_out_of_memory(b->context);
-    char *const fixed[] = {UK_LLD, "-r", "-o", "-", "/dev/stdin"};
-
-    *joined = -1;
-    if (!s)
-        memcpy(argv, fixed, sizeof fixed);
-    for (const struct uk_object *o = b->objects; o && !s; o = o->next) {
-        fd[opened] = memory_file(o->bytes, o->length);
-        if (fd[opened] < 0)
-            s = uk_fail(b->context, UK_IO, (struct uk_position){0, 0}, "cannot make a file in memory: %s",
-                        strerror(errno));
-        else if (!(argv[5 + opened] = uk_format(a, "/proc/%ld/fd/%d", (long)getpid(), fd[opened])))
-            s = uk_out_of_memory(b->context);
-        opened += fd[opened] >= 0;
-    }
-    if (!s)
-        s = run(b, argv, in, joined);
-    for (size_t i = 0; i < opened; i++)
-        close(fd[i]);
-    if (in >= 0)
-        close(in);
-    return s;
-}
-
-/* Runs objcopy --keep-global-symbol=FUNCTION... - - */
-static enum uk_status hide(struct uk_build *b, struct uk_arena *a, int joined, int *hidden) {
-    size_t n = 1;
-
-    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
-        n++;
-    char **argv = uk_alloc(a, (n + 3) * sizeof *argv);
-
-    *hidden = -1;
-    if (!argv)
-        return uk_out_of_memory(b->context);
-    n = 0;
-    argv[n++] = UK_OBJCOPY;
-    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage &&
-            !(argv[n++] = uk_format(a, "--keep-global-symbol=%s", LLVMGetValueName(f))))
-            return uk_out_of_memory(b->context);
-    argv[n++] = "-";
-    argv[n] = "-";
-    return run(b, argv, joined, hidden);
-}
-
-enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object) {
-    struct uk_arena a = {0};
-    int joined, hidden = -1;
-    size_t length;
-    char *bytes = NULL;
-    enum uk_status s = join(b, &a, *object, &joined);
-
-    if (!s && lseek(joined, 0, SEEK_SET))
-        s = uk_fail(b->context, UK_IO, (struct uk_position){0, 0}, "cannot read what the linker made");
-    if (!s)
-        s = hide(b, &a, joined, &hidden);
-    LLVMDisposeMemoryBuffer(*object);
-    *object = NULL;
-    if (!s && !(bytes = uk_read_all(hidden, SIZE_MAX, &length)))
-        s = uk_fail(b->context, UK_IO, (struct uk_position){0, 0}, "cannot read what the linker made: %s",
-                    strerror(errno));
-    if (!s)
-        *object = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, length, "merged");
-    free(bytes);
-    if (joined >= 0)
-        close(joined);
-    if (hidden >= 0)
-        close(hidden);
-    uk_arena_free(&a);
-    return s;
 }
