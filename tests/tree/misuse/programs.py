@@ -63,7 +63,8 @@ class Constant(ctypes.Structure):
 
 class Bundle(ctypes.Structure):
     _fields_ = [("programs", ctypes.c_void_p), ("count", ctypes.c_int), ("constants", ctypes.c_void_p), ("constant_count", ctypes.c_int),
-                ("source", ctypes.c_char_p), ("exported", ctypes.c_void_p), ("exported_count", ctypes.c_int), ("source_is_llvm", ctypes.c_bool)]
+                ("source", ctypes.c_char_p), ("exported", ctypes.c_void_p), ("exported_count", ctypes.c_int), ("source_is_llvm", ctypes.c_bool),
+                ("make_constant", ctypes.c_void_p), ("user", ctypes.c_void_p)]
 
 
 class World:
