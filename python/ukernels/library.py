@@ -33,6 +33,8 @@ SOVERSION: str = about.SOVERSION if about else ""
 HERE = pathlib.Path(__file__).resolve().parent
 # Types of pointers to results.
 VOID_OUT, TEXT_OUT, LENGTH_OUT = POINTER(c_void_p), POINTER(c_void_p), POINTER(c_size_t)
+# uk_network_write: takes bytes of a file, by offset, address and length.
+WRITE = ctypes.CFUNCTYPE(c_bool, c_void_p, c_uint64, c_void_p, c_size_t)
 
 
 class Options(ctypes.Structure):
@@ -159,6 +161,7 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_network_schedule": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_int)]),
         "uk_network_compile": (c_int, [c_void_p, POINTER(Options)]),
         "uk_network_emit": (c_int, [c_void_p, POINTER(Options), c_int, TEXT_OUT, LENGTH_OUT]),
+        "uk_network_emit_constants": (c_int, [c_void_p, POINTER(Options), c_int, c_void_p, c_void_p, TEXT_OUT, LENGTH_OUT]),
         "uk_network_memory": (c_size_t, [c_void_p]),
         **{f"uk_network_{what}": (c_void_p, [c_void_p, c_void_p, c_int]) for what in ("input", "output")},
         "uk_network_range": (c_int, [c_void_p, POINTER(NetworkSize)]),

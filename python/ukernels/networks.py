@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pathlib
 import threading
 import weakref
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 from . import library, values
 from .arrays import BF16, DTYPES, TYPES, aligned, as_array, check_type, overlap
 from .errors import OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
-from .output import EMIT, save_all
+from .output import EMIT, Pieces, kind_of, save_all
 from .program import OfThisProcess
 
 INPUT, OUTPUT = 0, 1
@@ -212,15 +213,38 @@ class Network(OfThisProcess):
         memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
         return np.frombuffer(memory, dtype).reshape(shape).view(v.dtype)
 
-    def _emit(self, what: str) -> bytes:
+    def _emit(self, what: str, constants: Optional[Pieces] = None) -> bytes:
+        """constants: the file of constants that goes with an object or its header; None: it has none."""
         data, length = ctypes.c_void_p(), ctypes.c_size_t()
+        given: tuple[Any, ...] = (self._handle, self._options, EMIT[what])
+        if constants is None:
+            emit = self._api.uk_network_emit
+        else:
+            emit = self._api.uk_network_emit_constants
+            write = library.WRITE(lambda _, offset, at, n: constants.put(offset, memoryview((ctypes.c_ubyte * n).from_address(at)).cast("B")))
+            given += ctypes.cast(write, ctypes.c_void_p), None
         with self._emit_lock:
-            self._check(self._api.uk_network_emit(self._handle, self._options, EMIT[what], ctypes.byref(data), ctypes.byref(length)))
+            status = emit(*given, ctypes.byref(data), ctypes.byref(length))
+            if constants:
+                constants.check()
+            self._check(status)
         return library.take_text(data, length.value)
 
-    def save(self, path: Union[str, os.PathLike[str]], *, header: Union[None, str, os.PathLike[str]] = None) -> None:
-        """Writes an object (.o) or a shared object (.so), and the C header if a path for it is given."""
-        save_all(self._emit, path, header)
+    def save(self, path: Union[str, os.PathLike[str]], *, header: Union[None, str, os.PathLike[str]] = None,
+             constants: Union[None, str, os.PathLike[str]] = None) -> None:
+        """Writes an object (.o) or a shared object (.so), and the C header if a path for it is given.
+
+        constants: path of a file for the network's constants. They are then not in the object, and may have more than 1 GiB: the program
+            maps the file and passes it to NAME_constants, which the header declares.
+        """
+        if constants is None:
+            save_all(self._emit, path, header)
+            return
+        if kind_of(pathlib.Path(path)) not in ("object", "shared"):
+            raise ArgumentError(f"{os.fspath(path)}: constants are in a file of their own only for .o and .so")
+        with Pieces(pathlib.Path(constants)) as file:
+            save_all(lambda what: self._emit(what, file), path, header)
+            file.keep()
 
     def __repr__(self) -> str:
         return f"<ukernels network {self._path}({', '.join(v.name for v in self.inputs)})>"

@@ -2,7 +2,10 @@
 """Networks in ONNX's format."""
 
 import copy
+import ctypes
 import gc
+import resource
+import signal
 
 import numpy as np
 import pytest
@@ -66,6 +69,50 @@ def test_open_size(product, tmp_path):
             uk.network(path, sizes={"rows": sizes})
     net.save(tmp_path / "product.o", header=tmp_path / "product.h")
     assert "rows, 2 to 33" in (tmp_path / "product.h").read_text()
+
+
+def test_constants_file(product, tmp_path):
+    """The object with a file of constants computes what the network does. What fails leaves nothing."""
+    path, w = product
+    net = uk.network(path, sizes={"rows": 4})
+    net.save(tmp_path / "net.so", header=tmp_path / "net.h", constants=tmp_path / "net.weights")
+    assert "int product_constants(" in (tmp_path / "net.h").read_text()
+    data = np.fromfile(tmp_path / "net.weights", np.uint8)
+    assert data.tobytes()[:8] == b"ukconst\0" and data.size >= 64 + w.nbytes
+    library = ctypes.CDLL(str(tmp_path / "net.so"))
+    for name in ("memory", "input", "output"):
+        getattr(library, f"product_{name}").restype = ctypes.c_size_t
+    room = np.zeros(data.size + library.product_memory() + 192, np.uint8)
+    file = room.ctypes.data + -room.ctypes.data % 64
+    memory = file + data.size + -data.size % 64
+    run = lambda: library.product_run(ctypes.c_void_p(memory))
+    ctypes.memmove(file, data.ctypes.data, data.size)
+    give = lambda at, n: library.product_constants(ctypes.c_void_p(at), ctypes.c_size_t(n))
+    assert run() == 1 and give(file + 1, data.size) == 1 and give(file, data.size - 1) == 2 and give(memory, data.size) == 6
+    assert give(file, data.size) == 0
+    x = numbers(4, 5)
+    ctypes.memmove(library.product_input(ctypes.c_void_p(memory), 0), x.ctypes.data, x.nbytes)
+    assert run() == 0
+    y = np.empty((4, 9), np.float32)
+    ctypes.memmove(y.ctypes.data, library.product_output(ctypes.c_void_p(memory), 0), y.nbytes)
+    assert np.array_equal(y, np.maximum(x @ w, 0)) and np.array_equal(y, net(x))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(uk.ArgumentError, match="only for .o and .so"):
+        net.save(tmp_path / "bad.s", constants=tmp_path / "bad.weights")
+    with pytest.raises(uk.FileError, match="none.*cannot be written: No such file"):
+        net.save(tmp_path / "bad.o", constants=tmp_path / "none" / "bad.weights")
+    with pytest.raises(uk.FileError, match="none.*cannot be written: No such file"):
+        net.save(tmp_path / "none" / "bad.o", constants=tmp_path / "bad.weights")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before_signal = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
+    try:
+        with pytest.raises(uk.FileError, match="bad.weights cannot be written: File too large"):
+            net.save(tmp_path / "bad.o", constants=tmp_path / "bad.weights")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before_signal)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_schedule(product):
