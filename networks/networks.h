@@ -108,9 +108,10 @@ enum uk_status uk_network_choose(struct uk_network *n, const int64_t *sizes);
 
 /* Reads a model of operator sets 1 to 28, infers all shapes and computes what is constant. External data is
  * opened by its name in the file's folder and its subfolders; its real path must be in or below that folder,
- * or the folder of the file's real path. A network can be read once. UK_IO: a file cannot be read.
- * UK_REFUSED: the file is not ONNX, or an operator, an attribute, a type or a shape is not supported; the
- * message names the node. */
+ * or the folder of the file's real path. It may be mapped until the network is destroyed: replace such a
+ * file, but do not write to it. A network can be read once. UK_IO: a file cannot be read. UK_REFUSED: the
+ * file is not ONNX, or an operator, an attribute, a type or a shape is not supported; the message names the
+ * node. */
 enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
                                     const struct uk_network_options *o);
 /* The same from memory, which may be freed afterwards. name: as a file name, from which uk_network_name() is

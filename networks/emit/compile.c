@@ -4,6 +4,7 @@
  * dimensions are packed as each layer's schedule wants them. Automatic schedules are therefore written out
  * first, and packing and code both use that text.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,9 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
     return s;
 }
 
+/* Bytes of constants of a bundle. */
+static const uint64_t MOST_IN_OBJECT = 1 << 30;
+
 /* Makes the code. Constants for this process stay with the network; others are needed only here. */
 static enum uk_status compile_all(struct uk_network *n, struct uk_compilation *c, const struct building *b) {
     struct uk_constants constants = {
@@ -144,6 +148,11 @@ static enum uk_status compile_all(struct uk_network *n, struct uk_compilation *c
     };
     enum uk_status s = uk_constants_list(&constants);
 
+    if (!s && constants.home == UK_IN_OBJECT && constants.length > MOST_IN_OBJECT)
+        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
+                          "its constants take %" PRIu64 " bytes, but code with them has at most %" PRIu64
+                          "; put them into a file of their own (--constants=FILE)",
+                          constants.length, MOST_IN_OBJECT);
     if (!s && c->module)
         s = uk_constants_load(&constants);
     if (!s)

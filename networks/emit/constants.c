@@ -107,14 +107,16 @@ static enum uk_status pack(const struct uk_constants *c, const struct uk_placed 
 
 enum uk_status uk_constant_write(const struct uk_constants *c, const struct uk_placed *k, void *to) {
     const void *elements = uk_constant_elements(k);
+    enum uk_status s = UK_OK;
 
     if (k->packing)
-        return pack(c, k, to);
-    if (elements)
+        s = pack(c, k, to);
+    else if (elements)
         memcpy(to, elements, k->bytes);
     else
         uk_permute(k->value, k->value->order, to);
-    return UK_OK;
+    uk_constant_give_back(&c->n->graph, k->value);
+    return s;
 }
 
 enum uk_status uk_constants_load(struct uk_constants *c) {

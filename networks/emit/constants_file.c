@@ -78,6 +78,7 @@ static enum uk_status put_constant(const struct saving *s, const struct uk_place
         status = put(s, k->offset, made ? made : elements, k->bytes);
     }
     free(made);
+    uk_constant_give_back(&s->c->n->graph, k->value);
     return status ? status : put(s, k->offset + k->bytes, zeros, rest);
 }
 

@@ -175,7 +175,7 @@ enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
     char *real_path = realpath(path, NULL), *folder = folder_of(path),
          *real = real_path ? folder_of(real_path) : NULL;
     s = folder && (real || !real_path)
-            ? uk_network_read_bytes(n, path, m.bytes, m.length, &(struct uk_folders){folder, real}, o)
+            ? uk_network_read_bytes(n, path, m.bytes, m.length, &(struct uk_folders){folder, real, &m}, o)
             : uk_graph_no_memory(&n->graph);
     uk_file_unmap(&m);
     free(real_path);

@@ -13,6 +13,7 @@ void uk_graph_begin(struct uk_graph *g) {
 }
 
 void uk_graph_end(struct uk_graph *g) {
+    uk_graph_unmap(g);
     uk_arena_free(&g->arena);
     free(g->message);
 }
@@ -69,9 +70,6 @@ void uk_graph_retry(struct uk_graph *g) {
 
 /* ---- values ---- */
 
-/* Code of layers reads constants at multiples of this; those that are so already need no copy. */
-enum { CONSTANT_ALIGNMENT = 64 };
-
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name) {
     struct uk_graph_value *v = uk_alloc(&g->arena, sizeof *v);
 
@@ -95,36 +93,6 @@ int64_t uk_value_elements(const struct uk_graph_value *v) {
             return -1;
     }
     return empty ? 0 : n;
-}
-
-void *uk_constant_alloc(struct uk_graph *g, int64_t bytes) {
-    if (bytes > g->constant_room) {
-        uk_graph_fail(g, UK_REFUSED, g->inferred, "constants would take more than %lld MiB",
-                      (long long)UK_MAX_CONSTANT_BYTES >> 20);
-        return NULL;
-    }
-    g->constant_room -= bytes;
-    char *memory = uk_alloc(&g->arena, (size_t)bytes + CONSTANT_ALIGNMENT);
-    return memory ? memory + -(uintptr_t)memory % CONSTANT_ALIGNMENT : NULL;
-}
-
-void uk_allow_constant(struct uk_graph *g, int64_t bytes) {
-    g->constant_room += 3 * bytes;
-}
-
-void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
-                        const int64_t *extent) {
-    v->type = type;
-    v->has_shape = true;
-    v->rank = rank;
-    memcpy(v->extent, extent, (size_t)rank * sizeof *extent);
-    int64_t n = uk_value_elements(v);
-    if (n < 0)
-        uk_graph_fail(g, UK_REFUSED, g->inferred, "constant '%s' is too large for 64 bits", v->name);
-    void *data = n < 0 ? NULL : uk_constant_alloc(g, n * (int64_t)uk_type_bytes(type));
-
-    v->data = data;
-    return data;
 }
 
 const int64_t *uk_stored_extents(const struct uk_graph_value *v) {
@@ -229,40 +197,4 @@ void uk_node_release(struct uk_graph_node *n) {
     for (int i = 0; i < n->attributes; i++)
         if (n->attribute[i].kind == UK_A_GRAPH)
             uk_subgraph_release(n->attribute[i].graph);
-}
-
-int64_t uk_constant_int(const struct uk_graph_value *v, int64_t i) {
-    switch (v->type) {
-    case UK_I64:
-        return ((const int64_t *)v->data)[i];
-    case UK_I32:
-        return ((const int32_t *)v->data)[i];
-    case UK_I16:
-        return ((const int16_t *)v->data)[i];
-    case UK_I8:
-        return ((const int8_t *)v->data)[i];
-    case UK_U8:
-        return ((const uint8_t *)v->data)[i];
-    case UK_U16:
-        return ((const uint16_t *)v->data)[i];
-    case UK_U32:
-        return ((const uint32_t *)v->data)[i];
-    case UK_U64:
-        return ((const int64_t *)v->data)[i];
-    default:
-        return 0;
-    }
-}
-
-double uk_constant_real(const struct uk_graph_value *v, int64_t i) {
-    switch (v->type) {
-    case UK_F64:
-        return ((const double *)v->data)[i];
-    case UK_F32:
-        return ((const float *)v->data)[i];
-    case UK_U64:
-        return (double)((const uint64_t *)v->data)[i];
-    default:
-        return (double)uk_constant_int(v, i);
-    }
 }

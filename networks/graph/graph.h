@@ -62,7 +62,9 @@ struct uk_graph_value {
     bool has_shape;
     int rank;
     int64_t extent[UK_RANK];
-    const void *data; /* elements of a constant, row-major; else NULL */
+    const void *data;     /* elements of a constant, row-major; else NULL */
+    const void *examined; /* the data for which is_finite is set */
+    bool is_finite;
     struct uk_graph_node *producer;
     int uses; /* number of node inputs and network outputs that are this value */
     bool is_input, is_output;
@@ -202,9 +204,17 @@ struct uk_graph_choice {
     bool holds;
 };
 
+/* Part of a file, mapped read-only, in which constants have their elements. */
+struct uk_mapping {
+    struct uk_mapping *next;
+    void *address;
+    size_t length;
+};
+
 struct uk_graph {
     struct uk_arena arena;
-    char *message; /* the last error, by malloc(); or NULL */
+    struct uk_mapping *mappings; /* unmapped with the graph */
+    char *message;               /* the last error, by malloc(); or NULL */
     enum uk_status status;
     const char *name;
     struct uk_graph_value *values, **end_of_values;
@@ -277,15 +287,6 @@ enum uk_status uk_graph_no_memory(struct uk_graph *g);
 void uk_graph_retry(struct uk_graph *g);
 /* Returns a new value; NULL: no memory. The name is copied. */
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name);
-/* Makes the value a constant of that shape and returns memory for its elements, which the caller fills. NULL:
- * no memory, or the limit on constants is exceeded; uk_graph_no_memory() then returns the status. */
-void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
-                        const int64_t *extent);
-/* Returns memory of that many bytes for a constant, at a multiple of 64. NULL as above. */
-void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
-/* Raises the limit on constants by three times `bytes`, the size of elements that a file or a caller
- * supplied: once for them, and twice for constants computed from them. */
-void uk_allow_constant(struct uk_graph *g, int64_t bytes);
 /* Number of elements; -1: more than UK_MAX_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
 /* Extents that a constant's elements have in memory: of a block those of point 0, else its own. */
@@ -383,6 +384,27 @@ void uk_node_release(struct uk_graph_node *n);
 void uk_subgraph_release(struct uk_subgraph *sub);
 /* Returns input i, or NULL if it is left out. */
 struct uk_graph_value *uk_node_input(const struct uk_graph_node *n, int i);
+/* ---- constant.c ---- */
+
+/* Makes the value a constant of that shape and returns memory for its elements, which the caller fills. NULL:
+ * no memory, or the limit on constants is exceeded; uk_graph_no_memory() then returns the status. */
+void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
+                        const int64_t *extent);
+/* Returns memory of that many bytes for a constant, at a multiple of 64. NULL as above. */
+void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
+/* Raises the limit on constants by three times `bytes`, the size of elements that a file or a caller
+ * supplied: once for them, and twice for constants computed from them. */
+void uk_allow_constant(struct uk_graph *g, int64_t bytes);
+/* Gives the value its elements from the file, mapped until uk_graph_end(). The offset must be a multiple of
+ * the element's size. False: it cannot be mapped. */
+bool uk_value_map(struct uk_graph *g, struct uk_graph_value *v, int file, int64_t offset, int64_t bytes);
+void uk_graph_unmap(struct uk_graph *g);
+/* Give back the memory of whole pages of a mapped file between two addresses; or of those that have the
+ * constant's elements, if these are in such a file. They are read again when they are used again. */
+void uk_pages_give_back(const void *from, size_t length);
+void uk_constant_give_back(const struct uk_graph *g, const struct uk_graph_value *v);
+/* True for a constant of floats whose elements are all finite. */
+bool uk_constant_is_finite(const struct uk_graph *g, struct uk_graph_value *v);
 /* Element i of a constant, as an integer or as a real number. */
 int64_t uk_constant_int(const struct uk_graph_value *v, int64_t i);
 double uk_constant_real(const struct uk_graph_value *v, int64_t i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of tensors in files beside the model. */
+/* Elements of tensors in files beside the model: large ones are mapped, others copied. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -121,18 +121,22 @@ static enum uk_status check_extent(struct uk_graph *g, const struct uk_graph_val
     return UK_OK;
 }
 
-static enum uk_status read_file(struct uk_graph *g, struct uk_graph_value *v, const struct external *e,
+/* Smaller data is copied: a mapping has whole pages. */
+enum { LEAST_MAPPED = 1 << 16 };
+
+/* Maps the elements if they are aligned in the file and used as they are. False: it cannot. */
+static bool map_elements(struct uk_graph *g, struct uk_graph_value *v, const struct external *e, int file) {
+    const int64_t bytes = uk_import_bytes(v);
+
+    return bytes >= LEAST_MAPPED && !v->is_nibble && !v->is_boolean &&
+           e->offset % (int64_t)uk_type_bytes(v->type) == 0 && uk_value_map(g, v, file, e->offset, bytes);
+}
+
+static enum uk_status copy_file(struct uk_graph *g, struct uk_graph_value *v, const struct external *e,
                                 int file) {
     const int64_t bytes = uk_import_bytes(v);
-    struct stat st;
-
-    if (fstat(file, &st))
-        return uk_graph_fail(g, UK_IO, NULL, "tensor '%s': its external data '%s': %s", v->name, e->location,
-                             strerror(errno));
-    enum uk_status s = check_extent(g, v, e, &st, bytes);
-    if (s)
-        return s;
     char *data = uk_import_elements(g, v);
+
     if (!data)
         return uk_graph_no_memory(g);
     for (int64_t done = 0; done < bytes;) {
@@ -143,6 +147,18 @@ static enum uk_status read_file(struct uk_graph *g, struct uk_graph_value *v, co
         done += n;
     }
     return UK_OK;
+}
+
+static enum uk_status read_file(struct uk_graph *g, struct uk_graph_value *v, const struct external *e,
+                                int file) {
+    struct stat st;
+
+    if (fstat(file, &st))
+        return uk_graph_fail(g, UK_IO, NULL, "tensor '%s': its external data '%s': %s", v->name, e->location,
+                             strerror(errno));
+    enum uk_status s = check_extent(g, v, e, &st, uk_import_bytes(v));
+
+    return s || map_elements(g, v, e, file) ? s : copy_file(g, v, e, file);
 }
 
 enum uk_status uk_import_external(struct uk_graph *g, const Onnx__TensorProto *t,

@@ -41,16 +41,15 @@ void uk_file_unmap(struct uk_mapped *m) {
 
 static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct uk_mapped *m,
                               struct uk_graph_value *v) {
-    const char *reason = uk_import_check(&onnx__tensor_proto__descriptor, m->bytes, m->length);
-    struct uk_unpacking u;
-    uk_unpacking_begin(&u);
-    Onnx__TensorProto *t = reason ? NULL : onnx__tensor_proto__unpack(&u.allocator, m->length, m->bytes);
+    struct uk_text what = {0};
 
+    uk_put(&what, "%s is not a tensor of ONNX", path);
+    Onnx__TensorProto *t = uk_import_unpack(g, &onnx__tensor_proto__descriptor, m->bytes, m->length,
+                                            what.text ? what.text : "not a tensor");
+    free(what.text);
     if (!t)
-        return u.failed
-                   ? uk_graph_no_memory(g)
-                   : uk_graph_fail(g, UK_REFUSED, NULL, "%s is not a tensor of ONNX, or is truncated", path);
-    enum uk_status s = uk_import_tensor(g, t, &(struct uk_folders){.given = NULL}, v);
+        return g->status;
+    enum uk_status s = uk_import_tensor(g, t, &(struct uk_folders){.file = m}, v);
     onnx__tensor_proto__free_unpacked(t, NULL);
     return s;
 }

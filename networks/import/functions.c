@@ -86,19 +86,16 @@ static bool has_attribute(const struct uk_function_call *call, const char *name)
 /* Adds the default unless the call has an attribute of that name. */
 static enum uk_status add_default(struct uk_importing *im, struct uk_function_call *call,
                                   const ProtobufCMessageUnknownField *field) {
+    static const char what[] = "an attribute of a function is malformed";
     ProtobufCBinaryData bytes;
-    struct uk_unpacking u;
     enum uk_status s = UK_OK;
 
-    uk_unpacking_begin(&u);
+    if (!payload(field, &bytes))
+        return uk_graph_fail(im->g, UK_REFUSED, call->node, "%s", what);
     Onnx__AttributeProto *a =
-        payload(field, &bytes) && !uk_import_check(&onnx__attribute_proto__descriptor, bytes.data, bytes.len)
-            ? onnx__attribute_proto__unpack(&u.allocator, bytes.len, bytes.data)
-            : NULL;
+        uk_import_unpack(im->g, &onnx__attribute_proto__descriptor, bytes.data, bytes.len, what);
     if (!a)
-        return u.failed ? uk_graph_no_memory(im->g)
-                        : uk_graph_fail(im->g, UK_REFUSED, call->node,
-                                        "an attribute of its function is malformed");
+        return im->g->status;
     if (!has_attribute(call, a->name))
         s = uk_import_attribute(im, a, call->node, &call->attribute[call->attributes++]);
     onnx__attribute_proto__free_unpacked(a, NULL);

@@ -291,22 +291,21 @@ static enum uk_status properties(struct uk_graph *g, const Onnx__ModelProto *m) 
 
 enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
                          const struct uk_folders *folders, const struct uk_network_options *o) {
-    const char *reason = uk_import_check(&onnx__model_proto__descriptor, bytes, length);
+    static const char what[] = "the file is not an ONNX model";
     struct uk_name_scope scope = {.prefix = ""};
     struct uk_importing im = {.g = g, .folders = folders, .options = o, .scope = &scope};
     struct uk_graph_node **end = &g->nodes;
     enum uk_status s = uk_import_check_options(g, o);
-    struct uk_unpacking u;
 
-    if (s || reason)
-        return s ? s : uk_graph_fail(g, UK_REFUSED, NULL, "%s", reason);
-    uk_unpacking_begin(&u);
-    Onnx__ModelProto *model = onnx__model_proto__unpack(&u.allocator, length, bytes);
+    if (s)
+        return s;
+    Onnx__ModelProto *model = uk_import_unpack(g, &onnx__model_proto__descriptor, bytes, length, what);
     im.model = model;
     im.end_of_sizes = &im.first_size;
-    if (!model || !model->graph)
-        s = u.failed ? uk_graph_no_memory(g)
-                     : uk_graph_fail(g, UK_REFUSED, NULL, "the file is not an ONNX model");
+    if (!model)
+        s = g->status;
+    else if (!model->graph)
+        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s", what);
     if (!s) {
         scope.sets = model->opset_import;
         scope.set_count = model->n_opset_import;

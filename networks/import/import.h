@@ -8,21 +8,18 @@
 
 #include "graph/graph.h"
 
-/* Folders of a model, below which external data is read. `real` is a real path. NULL: no folder. */
+/* Where a model is. */
 struct uk_folders {
+    /* Folders below which external data is read. `real` is a real path. NULL: no folder. */
     const char *given, *real;
+    /* The model's file, if that is mapped: pages are given back once elements are copied from them. */
+    const struct uk_mapped *file;
 };
 
 /* Reads the model: nodes, each after the producers of its inputs; initializers as constants; inputs with the
  * shapes of the file and of the options. */
 enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length,
                          const struct uk_folders *folders, const struct uk_network_options *o);
-
-/* ---- guard.c ---- */
-
-struct ProtobufCMessageDescriptor;
-/* Returns the reason if messages are nested too deep or do not end where the bytes do; else NULL. */
-const char *uk_import_check(const struct ProtobufCMessageDescriptor *d, const void *bytes, size_t length);
 
 /* ---- file.c ---- */
 

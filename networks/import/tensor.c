@@ -94,25 +94,34 @@ static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, s
                : UK_OK;
 }
 
+/* Copies raw data, and gives back its pages if they are those of a mapped file. */
+static void copy_raw(const struct uk_raw_data *raw, const struct uk_mapped *file, void *data) {
+    if (raw->length)
+        memcpy(data, raw->bytes, raw->length);
+    if (file && (uintptr_t)raw->bytes - (uintptr_t)file->bytes < file->length)
+        uk_pages_give_back(raw->bytes, raw->length);
+}
+
 /* Copies elements from the message. Their number is checked against the shape before memory is allocated. */
 static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto *t,
-                                    struct uk_graph_value *v) {
+                                    const struct uk_folders *folders, struct uk_graph_value *v) {
     const int64_t n = v->is_nibble ? uk_import_bytes(v) : uk_value_elements(v);
     const size_t bytes = (size_t)uk_import_bytes(v);
+    const struct uk_raw_data raw = uk_import_raw(t);
 
-    if (t->has_raw_data && t->raw_data.len != bytes)
+    if (t->has_raw_data && raw.length != bytes)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' of %s elements of %s has %zu bytes of data",
-                             v->name, uk_value_shape(v), uk_type_name(v->type), t->raw_data.len);
+                             v->name, uk_value_shape(v), uk_type_name(v->type), raw.length);
     if (!t->has_raw_data && listed(t, v->type) != (size_t)n)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' of %s elements of %s has %zu numbers", v->name,
                              uk_value_shape(v), uk_type_name(v->type), listed(t, v->type));
     void *data = uk_import_elements(g, v);
     if (!data)
         return uk_graph_no_memory(g);
-    if (!t->has_raw_data)
+    if (t->has_raw_data)
+        copy_raw(&raw, folders->file, data);
+    else
         copy_list(t, v->type, data, n);
-    else if (bytes)
-        memcpy(data, t->raw_data.data, bytes);
     return UK_OK;
 }
 
@@ -130,7 +139,7 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,
     if (t->segment)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' is a segment of one, which is not supported",
                              v->name);
-    s = external ? uk_import_external(g, t, folders, v) : copy_elements(g, t, v);
+    s = external ? uk_import_external(g, t, folders, v) : copy_elements(g, t, folders, v);
     if (!s && v->is_nibble)
         unpack_nibbles(v);
     for (int64_t i = 0; !s && v->is_boolean && i < uk_value_elements(v); i++)

@@ -5,13 +5,20 @@
 #include "import/import.h"
 #include "onnx.pb-c.h"
 
-/* malloc() for protobuf-c, which does not report why it fails. failed: an allocation did. Functions in
- * guard.c. */
-struct uk_unpacking {
-    ProtobufCAllocator allocator;
-    bool failed;
+/* ---- guard.c ---- */
+
+/* Checks and unpacks a message; raw data of its tensors stays in `bytes`. Free it with free_unpacked(). what:
+ * the message if it is malformed; NULL, and a failure is recorded, if it is, or if there is no memory. */
+void *uk_import_unpack(struct uk_graph *g, const ProtobufCMessageDescriptor *d, const void *bytes,
+                       size_t length, const char *what);
+/* Raw data of a tensor that was unpacked so. */
+struct uk_raw_data {
+    const uint8_t *bytes;
+    size_t length;
 };
-void uk_unpacking_begin(struct uk_unpacking *u);
+struct uk_raw_data uk_import_raw(const Onnx__TensorProto *t);
+
+/* ---- tensor.c ---- */
 
 /* Gives the constant `v` the tensor's elements. */
 enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t,

@@ -447,32 +447,6 @@ static void elementwise(struct uk_writer *w, const struct uk_graph_node *n) {
 
 /* ---- the whole program ---- */
 
-/* True if element i of an array of floats is finite: its exponent is not all ones. False for other types. */
-static bool is_element_finite(enum uk_type type, const void *data, int64_t i) {
-    switch (type) {
-    case UK_F64:
-        return isfinite(((const double *)data)[i]);
-    case UK_F32:
-        return isfinite(((const float *)data)[i]);
-    case UK_F16:
-        return (((const uint16_t *)data)[i] & 0x7c00) != 0x7c00;
-    case UK_BF16:
-        return (((const uint16_t *)data)[i] & 0x7f80) != 0x7f80;
-    default:
-        return false;
-    }
-}
-
-/* True for a constant of floats whose elements are all finite; it is declared `finite`. */
-static bool is_finite(const struct uk_graph_value *v) {
-    const int64_t n = v->data ? uk_stored_elements(v) : 0;
-    bool all = n > 0;
-
-    for (int64_t i = 0; all && i < n; i++)
-        all = is_element_finite(v->type, v->data, i);
-    return all;
-}
-
 static void declare(const struct uk_writer *w, struct uk_text *out, const struct uk_written *t) {
     uk_put(out, "%s %s %s [", t->is_temp ? "temp" : "tensor", t->name, uk_type_name(t->type));
     for (int i = 0; i < t->rank; i++)
@@ -482,7 +456,7 @@ static void declare(const struct uk_writer *w, struct uk_text *out, const struct
         for (int i = 0; i < t->rank; i++)
             uk_put(out, "%s%" PRId64 "%s", i ? ", " : " stride [", t->stride[t->order[i]],
                    i == t->rank - 1 ? "]" : "");
-    if (t->value && is_finite(t->value))
+    if (t->value && uk_constant_is_finite(w->g, (struct uk_graph_value *)t->value))
         uk_put(out, " finite");
     if (w->marks_constants && t->value && t->value->data && !t->value->is_block && t->rank > 1)
         uk_put(out, UK_CONSTANT_MARK);

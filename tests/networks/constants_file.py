@@ -11,6 +11,7 @@ network's or target's; runs before it is given, and failures to write, have a st
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,27 @@ int main(int count, char **argument) {
     const int status = run(memory);
     fprintf(stderr, "%d\n", status);
     return fwrite(memory, 1, bytes, stdout) != bytes;
+}
+"""
+# Maps a file of any size; inputs are 0, 1, 2, .., outputs multiples of that by a factor.
+LARGE = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "net.h"
+int main(int count, char **argument) {
+    struct stat st;
+    int file = count == 3 ? open(argument[1], O_RDONLY) : -1, wrong = file < 0 || fstat(file, &st);
+    void *at = wrong ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, file, 0), *memory = aligned_alloc(64, (net_memory() + 63) / 64 * 64);
+    if (at == MAP_FAILED || !memory || net_constants(at, (size_t)st.st_size))
+        return 1;
+    for (int i = 0; i < 4096; i++)
+        ((float *)net_input(memory, 0))[i] = (float)i;
+    wrong = net_run(memory);
+    for (int i = 0; i < 4096; i++)
+        wrong |= ((float *)net_output(memory, 0))[i] != (float)i * strtof(argument[2], NULL);
+    return wrong;
 }
 """
 # Of a run before the file is given, and whether it wrote nothing; of NULL, an odd place, three cut files, five damaged headers, another
@@ -219,6 +241,31 @@ def check_messages():
         fail(f"files are left: {sorted(set(os.listdir('.')) - set(before))}")
 
 
+def check_large():
+    """More than 1 GiB, in external data with holes: each matrix is 2 I, so that results are exact. They are mapped and packed one by one."""
+    size, count = 4096, 17
+    with open("large.data", "wb") as f:
+        f.truncate(count * size * size * 4)
+        for i in range(count):
+            for k in range(size):
+                f.seek(4 * ((i * size + k) * size + k))
+                f.write(elements(FLOAT, [2.0]))
+    nodes = [node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"]) for i in range(count)]
+    tensors = [external(f"w{i}", [size, size], "large.data", offset=4 * i * size * size, length=4 * size * size) for i in range(count)]
+    write("large.onnx", model(nodes, [value("x0", [1, size])], [value(f"x{count}", [1, size])], tensors))
+    said = run(uk, "compile", "large.onnx", "-o", "large.o", status=1).stderr.decode()
+    if not re.search(r"its constants take 11\d{8} bytes, but code with them has at most 1073741824; put them into a file .*--constants=FILE", said):
+        fail(f"more than 1 GiB in an object: {said}")
+    run(uk, "compile", "large.onnx", "--name=net", "-o", "net.h", "--constants=large.weights")
+    run(uk, "compile", "large.onnx", "--name=net", "-o", "large.o", "--constants=large.weights")
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    if memory > 1 << 20:
+        fail(f"a program took {memory} KiB for 1.1 GB of constants")
+    write("large.c", LARGE.encode())
+    run(*cc.split(), "-std=gnu17", "-O1", "-Wall", "-Werror", "-I.", "large.c", "large.o", "-o", "large")
+    run("./large", "large.weights", str(2**count))
+
+
 with tempfile.TemporaryDirectory() as work:
     absent = [EMULATORS[target][1][0] for target in targets if not shutil.which(EMULATORS[target][1][0])]
     if absent:
@@ -233,6 +280,8 @@ with tempfile.TemporaryDirectory() as work:
     check_open()
     check_files()
     check_messages()
+    if is_whole:
+        check_large()
     os.chdir("/")
 for failure in failures:
     print(failure)
