@@ -5,8 +5,8 @@
 
 #include "layers/layers.h"
 
-/* Choices of forms: there is one row; there are keys before it. */
-enum { ONE_ROW, HAS_PAST };
+/* Choices of forms: there is one row; there are keys before it; heads share keys or values. */
+enum { ONE_ROW, HAS_PAST, IS_SHARED };
 
 struct uk_attention {
     /* [batch, heads, rows, size], [batch, kv_heads, keys, size], [batch, kv_heads, keys, value_size] */

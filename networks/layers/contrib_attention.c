@@ -364,16 +364,13 @@ static struct uk_graph_value *rotated(struct uk_expansion *e, struct uk_graph_va
 }
 
 static struct uk_graph_value *positions_of(struct uk_expansion *e, const struct group_query *q) {
-    const int64_t extent[] = {1, q->a.rows};
-    int64_t *list = uk_alloc(&e->g->arena, ((size_t)q->a.rows + 1) * sizeof *list);
+    const int64_t extent[] = {1, q->a.rows}, end = q->past + q->a.rows, one = 1;
 
     if (uk_node_input(e->n, 9))
         return e->n->input[9];
-    for (int64_t i = 0; list && i < q->a.rows; i++)
-        list[i] = q->past + i;
-    if (!list)
-        e->failed = true;
-    return uk_expand_reshape(e, NULL, uk_expand_ints(e, list ? (int)q->a.rows : 0, list), 2, extent);
+    struct uk_graph_value *from = uk_expand_ints(e, 1, &q->past), *to = uk_expand_ints(e, 1, &end),
+                          *step = uk_expand_ints(e, 1, &one);
+    return uk_expand_reshape(e, NULL, uk_expand_to(e, NULL, "Range", 3, from, to, step), 2, extent);
 }
 
 /* Keys or values with those of the past before them; the output keeps the rest of the past's buffer. */

@@ -404,6 +404,7 @@ UK_EXPAND(bias_gelu);
 UK_EXPAND(fused_conv);
 UK_EXPAND(fused_matmul);
 UK_EXPAND(onnx_attention); /* attention.c */
+UK_EXPAND(matmul);         /* heads.c */
 UK_INFER(score_matmul);
 UK_WRITE(score_matmul);
 UK_INFER(value_matmul);

@@ -44,22 +44,25 @@ def multi_head():
                  [value("y", ["batch", "seq", HEADS * EACH]), cache("present_key_0", "all", HEADS), cache("present_value_0", "all", HEADS)], tensors, domains=[MICROSOFT])
 
 
-def group_query():
+def group_query(rotary=False):
     """GroupQueryAttention with a past that grows; all keys are counted from the shape of a mask."""
     nodes, tensors = projections()
+    angles = [[row / 10 ** (d / 4) for d in range(EACH // 2)] for row in range(200)] if rotary else []
+    tensors += [tensor(name, [200, EACH // 2], [f(a) for row in angles for a in row]) for name, f in (("cos", math.cos), ("sin", math.sin)) if rotary]
     nodes += [node("Shape", ["mask"], ["mask_shape"]), node("Gather", ["mask_shape", "one"], ["all"], axis=0), node("Cast", ["all"], ["total"], to=INT32),
               node("Sub", ["total", "first"], ["last"]), node("Unsqueeze", ["last", "axis"], ["lengths"]),
-              node("GroupQueryAttention", ["q", "k", "v", "past_key_values.0.key", "past_key_values.0.value", "lengths", "total"],
-                   ["y", "present.0.key", "present.0.value"], domain=MICROSOFT, num_heads=HEADS, kv_num_heads=GROUPS)]
+              node("GroupQueryAttention", ["q", "k", "v", "past_key_values.0.key", "past_key_values.0.value", "lengths", "total", *(["cos", "sin"] if rotary else [])],
+                   ["y", "present.0.key", "present.0.value"], domain=MICROSOFT, num_heads=HEADS, kv_num_heads=GROUPS, do_rotary=int(rotary))]
     tensors += [tensor("one", [], [1], INT64), tensor("first", [], [1], INT32), tensor("axis", [1], [0], INT64)]
     rows = lambda name, extent: value(name, [1, GROUPS, extent, EACH])
     return model(nodes, [value("x", [1, "seq", WIDTH]), value("mask", [1, "past + seq"], INT64), rows("past_key_values.0.key", "past"), rows("past_key_values.0.value", "past")],
                  [value("y", [1, "seq", HEADS * EACH]), rows("present.0.key", "all"), rows("present.0.value", "all")], tensors, domains=[MICROSOFT])
 
 
-def torch(axis=2, transposed=False):
+def torch(axis=2, transposed=False, scaled=False):
     """The manner of torch: heads share keys by Unsqueeze, Expand and Reshape. axis 3: keys are stored as
-    columns. transposed: the present is a transposed Concat."""
+    columns. transposed: the present is a transposed Concat. scaled: keys are reshaped for the transposition,
+    and scaled before the product."""
     nodes, tensors = projections()
     group = HEADS // GROUPS
     for a, heads in (("q", HEADS), ("k", GROUPS), ("v", GROUPS)):
@@ -77,10 +80,16 @@ def torch(axis=2, transposed=False):
               node("Concat", ["batch", "groups", "repeats", "all", "each"], ["expanded"], axis=0), node("Concat", ["batch", "heads", "all", "each"], ["joined"], axis=0)]
     for a in "kv":
         nodes += [node("Unsqueeze", ["all_" + a, "two"], [a + "5"]), node("Expand", [a + "5", "expanded"], [a + "6"]), node("Reshape", [a + "6", "joined"], [a + "7"])]
-    nodes += [node("Transpose", ["k7"], ["kt"], perm=[0, 1, 3, 2]), node("MatMul", ["q2", "kt"], ["s0"]), node("Div", ["s0", "root"], ["s1"]), node("Softmax", ["s1"], ["p"], axis=-1),
+    if scaled:
+        nodes += [node("Concat", ["any", "all", "each"], ["flat_k"], axis=0), node("Reshape", ["k7", "flat_k"], ["k8"]), node("Transpose", ["k8"], ["k9"], perm=[0, 2, 1]),
+                  node("Concat", ["batch", "heads", "each", "all"], ["columns"], axis=0), node("Reshape", ["k9", "columns"], ["k10"]), node("Mul", ["k10", "half"], ["kt"]),
+                  node("Mul", ["q2", "half"], ["q3"]), node("MatMul", ["q3", "kt"], ["s1"])]
+    else:
+        nodes += [node("Transpose", ["k7"], ["kt"], perm=[0, 1, 3, 2]), node("MatMul", ["q2", "kt"], ["s0"]), node("Div", ["s0", "root"], ["s1"])]
+    nodes += [node("Softmax", ["s1"], ["p"], axis=-1),
               node("MatMul", ["p", "v7"], ["o0"]), node("Transpose", ["o0"], ["o1"], perm=[0, 2, 1, 3]), node("Reshape", ["o1", "flat"], ["y"])]
     tensors += [tensor("two", [1], [2], INT64), tensor("none", [1], [0], INT64), tensor("groups", [1], [GROUPS], INT64), tensor("repeats", [1], [group], INT64), tensor("heads", [1], [HEADS], INT64),
-                tensor("each", [1], [EACH], INT64), tensor("flat", [3], [0, 0, HEADS * EACH], INT64), tensor("root", [], [math.sqrt(EACH)])]
+                tensor("each", [1], [EACH], INT64), tensor("flat", [3], [0, 0, HEADS * EACH], INT64), tensor("root", [], [math.sqrt(EACH)]), tensor("half", [], [EACH**-0.25]), tensor("any", [1], [-1], INT64)]
     key = (lambda name, rows: value(name, ["batch", GROUPS, EACH, rows])) if axis == 3 else cache
     return model(nodes, [value("x", ["batch", "seq", WIDTH]), key("past.0.key", "past"), cache("past.0.value", "past")],
                  [value("y", ["batch", "seq", HEADS * EACH]), key("present.0.key", "all"), cache("present.0.value", "all")], tensors)
@@ -120,7 +129,9 @@ NETWORKS = {
     "attention": (attention(), OPEN),
     "multi_head": (multi_head(), OPEN),
     "group_query": (group_query(), OPEN[1:]),
+    "rotary": (group_query(rotary=True), OPEN[1:]),
     "torch": (torch(), OPEN),
+    "scaled": (torch(scaled=True), OPEN),
     "columns": (torch(axis=3), OPEN[:3]),  # each page has new elements
     "transposed": (torch(transposed=True), OPEN),
     "integers": (integers(), ["seq=1..600", "past=0..9000", "pages"]),
