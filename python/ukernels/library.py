@@ -68,13 +68,20 @@ class NetworkOptions(ctypes.Structure):
 
     _fields_ = [("shapes", POINTER(NetworkTensor)), ("shape_count", c_int), ("size_names", POINTER(c_char_p)),
                 ("size_values", POINTER(c_int64)), ("size_count", c_int), ("constants", POINTER(NetworkTensor)),
-                ("constant_data", POINTER(c_void_p)), ("constant_count", c_int), ("name", c_char_p)]
+                ("constant_data", POINTER(c_void_p)), ("constant_count", c_int), ("name", c_char_p),
+                ("state_inputs", POINTER(c_char_p)), ("state_outputs", POINTER(c_char_p)), ("state_count", c_int), ("find_states", c_bool)]
 
 
 class NetworkSize(ctypes.Structure):
     """struct uk_network_size"""
 
     _fields_ = [("name", c_char_p), ("lower", c_int64), ("upper", c_int64), ("step", c_int64)]
+
+
+class NetworkState(ctypes.Structure):
+    """struct uk_network_state"""
+
+    _fields_ = [("input", NetworkTensor), ("output", NetworkTensor), ("capacity", c_int64 * 8), ("bytes", c_size_t), ("axis", c_int)]
 
 
 def epilogue_type(real: Any, *more: str) -> Any:
@@ -163,7 +170,8 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_network_emit": (c_int, [c_void_p, POINTER(Options), c_int, TEXT_OUT, LENGTH_OUT]),
         "uk_network_emit_constants": (c_int, [c_void_p, POINTER(Options), c_int, c_void_p, c_void_p, TEXT_OUT, LENGTH_OUT]),
         "uk_network_memory": (c_size_t, [c_void_p]),
-        **{f"uk_network_{what}": (c_void_p, [c_void_p, c_void_p, c_int]) for what in ("input", "output")},
+        **{f"uk_network_{what}": (c_void_p, [c_void_p, c_void_p, c_int]) for what in ("input", "output", "state_place")},
+        "uk_network_state": (POINTER(NetworkState), [c_void_p, c_int]),
         "uk_network_range": (c_int, [c_void_p, POINTER(NetworkSize)]),
         "uk_network_size": (POINTER(NetworkSize), [c_void_p, c_int]),
         "uk_network_solve_sizes": (c_int, [c_void_p, POINTER(POINTER(c_int64)), POINTER(c_int64)]),

@@ -8,6 +8,7 @@ import os
 import pathlib
 import threading
 import weakref
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -35,11 +36,26 @@ class Value:
     is_boolean: bool
 
 
+@dataclass(frozen=True)
+class State:
+    """A tensor that stays in memory from call to call: the input `name` and the output `output`. `shape` is that of the largest, and of
+    the array that Network.state() returns; calls write rows of the dimension `axis`, or of any if that is None."""
+
+    name: str
+    output: str
+    type: str
+    shape: tuple[int, ...]
+    dtype: Any
+    axis: Optional[int]
+
+
 class Network(OfThisProcess):
-    """A compiled network. Many threads may call it at once: each call uses a block of memory of its own, which later calls reuse."""
+    """A compiled network. Many threads may call it at once: each call uses a block of memory of its own, which later calls reuse. A network
+    with states has one block, for one sequence, and one call at a time."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, Union[int, range]],
-                 constants: Mapping[str, Any], name: Optional[str], schedule: Optional[str], target: str, threads: int) -> None:
+                 constants: Mapping[str, Any], states: Union[str, Mapping[str, str]], name: Optional[str], schedule: Optional[str], target: str,
+                 threads: int) -> None:
         self._api = library.networks()
         self._path = os.fspath(path)
         if not isinstance(self._path, str):
@@ -50,16 +66,22 @@ class Network(OfThisProcess):
         self._handle = handle
         weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # at exit other threads may still compute
         self._options = library.Options(target=values.text("target", target), threads=values.threads(threads))
-        self._read(shapes, sizes, constants, None if name is None else values.text("name", name))
+        self._read(shapes, sizes, constants, states, None if name is None else values.text("name", name))
         if schedule is not None:
             text = values.text("schedule", schedule)
             self._check(self._api.uk_network_schedule(handle, b"schedule", text, len(text), None))
         self.sizes = self._open_sizes()
         self.inputs = self._values(INPUT)
         self.outputs = self._values(OUTPUT)
+        self.states = self._list_states()
+        self._free_sizes = self._find_free_sizes()
         self._unsupported = ""
         self._compile(target)
         self._blocks: list[np.ndarray] = []
+        if self.states and not self._unsupported:
+            self._blocks.append(aligned(self._memory, np.dtype(np.uint8), 64))
+        self._sequence = self._blocks[0] if self._blocks else None
+        self._sequence_lock = threading.Lock() if self.states else nullcontext()
         self._emit_lock = threading.Lock()
 
     def _check(self, status: int) -> None:
@@ -67,7 +89,9 @@ class Network(OfThisProcess):
             raise error_of(status, self._api.uk_network_message(self._handle).decode(errors="replace") or library.status_text(status))
 
     def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, Union[int, range]], constants: Mapping[str, Any],
-              name: Optional[bytes]) -> None:
+              states: Union[str, Mapping[str, str]], name: Optional[bytes]) -> None:
+        if isinstance(states, str) and states != "auto":
+            raise ArgumentError(f"states is '{states}'; pass 'auto', or the names of outputs by those of inputs, as {{'past': 'present'}}")
         for size, each in sizes.items():
             if isinstance(each, range):
                 self._check(self._api.uk_network_range(self._handle, _range(size, each)))
@@ -76,7 +100,11 @@ class Network(OfThisProcess):
         given = [_tensor(name, shape) for name, shape in shapes.items()]
         fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes, a.dtype == np.bool_) for name, a in data.items()]
         names = (ctypes.c_char_p * max(len(sizes), 1))(*(name.encode() for name in sizes))
+        pairs = {} if isinstance(states, str) else states
         options = library.NetworkOptions(
+            state_inputs=(ctypes.c_char_p * max(len(pairs), 1))(*(values.text("the input of a state", each) for each in pairs)),
+            state_outputs=(ctypes.c_char_p * max(len(pairs), 1))(*(values.text("the output of a state", each) for each in pairs.values())),
+            state_count=len(pairs), find_states=isinstance(states, str),
             shapes=(library.NetworkTensor * max(len(given), 1))(*given), shape_count=len(given), size_names=names,
             size_values=(ctypes.c_int64 * max(len(sizes), 1))(*(values.size(name, value) for name, value in sizes.items())), size_count=len(sizes),
             constants=(library.NetworkTensor * max(len(fixed), 1))(*fixed), constant_count=len(fixed),
@@ -115,6 +143,59 @@ class Network(OfThisProcess):
             dtype = np.dtype(bool) if t.is_boolean else DTYPES[t.type]
             found.append(Value(t.name.decode(), "bool" if t.is_boolean else TYPES[t.type], tuple(t.shape[:t.rank]), dtype, t.type, t.is_boolean))
 
+    def _list_states(self) -> tuple[State, ...]:
+        found: list[State] = []
+        while True:
+            state = self._api.uk_network_state(self._handle, len(found))
+            if not state:
+                return tuple(found)
+            s = state.contents
+            t = s.input
+            dtype = np.dtype(bool) if t.is_boolean else DTYPES[t.type]
+            found.append(State(t.name.decode(), s.output.name.decode(), "bool" if t.is_boolean else TYPES[t.type], tuple(s.capacity[:t.rank]), dtype,
+                               None if s.axis < 0 else s.axis))
+
+    def _find_free_sizes(self) -> tuple[str, ...]:
+        """Returns the open sizes that only states have: those that remain as they were when the others are found."""
+        found = []
+        for end in (0, -1):
+            sizes = (ctypes.c_int64 * max(len(self.sizes), 1))(*(each[end] for each in self.sizes.values()))
+            self._solve_into(sizes, [v.shape for v in self.inputs])
+            found.append(sizes[:len(self.sizes)])
+        return tuple(name for name, least, most in zip(self.sizes, *found) if least != most)
+
+    def _solve_into(self, sizes: Any, shapes: Sequence[tuple[int, ...]]) -> int:
+        rows = [(ctypes.c_int64 * max(len(shape), 1))(*shape) for shape in shapes]
+        pointers = (ctypes.POINTER(ctypes.c_int64) * max(len(rows), 1))(*(ctypes.cast(row, ctypes.POINTER(ctypes.c_int64)) for row in rows))
+        return self._api.uk_network_solve_sizes(self._handle, pointers, sizes)  # type: ignore[no-any-return]
+
+    def state(self, name: str) -> np.ndarray:
+        """Returns the memory of a state as an array of its shape, without a copy, by the name of its input or output. The past and the present
+        are the first elements of it in each dimension. It is zeros at first."""
+        known = [each for s in self.states for each in (s.name, s.output)]
+        if name not in known:
+            names = ", ".join(s.name for s in self.states) or "none"
+            raise ArgumentError(f"the network has no state '{name}'{values.closest(name, known)}; its states are {names}")
+        if self._sequence is None:
+            raise error_of(UNSUPPORTED, self._unsupported)
+        i = known.index(name) // 2
+        s, base = self.states[i], self._sequence.ctypes.data
+        first = self._api.uk_network_state_place(self._handle, base, i) - base
+        return self._sequence[first:first + self._api.uk_network_state(self._handle, i).contents.bytes].view(s.dtype).reshape(s.shape)
+
+    def _given_sizes(self, given: Mapping[str, int]) -> Any:
+        """Returns the sizes that were given by name in the order of the library's arrays; the others are below all ranges."""
+        for name, value in given.items():
+            if name not in self.sizes:
+                names = ", ".join(self.sizes) or "none"
+                raise ArgumentError(f"the network has no open size '{name}'{values.closest(name, self.sizes)}; its open sizes are {names}")
+            if values.size(name, value) not in self.sizes[name]:
+                raise ArgumentError(f"{name} is {value}; it must be in {self.sizes[name]}")
+        for name in self._free_sizes:
+            if name not in given:
+                raise ArgumentError(f"size {name} is missing, and no input has it; pass {name}=")
+        return (ctypes.c_int64 * max(len(self.sizes), 1))(*(given.get(name, -each.step) for name, each in self.sizes.items()))
+
     def _check_value(self, value: Any, v: Value, shape: Optional[tuple[int, ...]] = None) -> np.ndarray:
         """Returns the value as an array of the shape. None: that of v, or with open sizes any of its rank."""
         a = as_array(value, v.name)
@@ -129,16 +210,18 @@ class Network(OfThisProcess):
             raise ArgumentError(f"{v.name} has the shape {a.shape}, but the network takes {shape or v.shape}; pass an array of that shape")
         return a
 
-    def _solve(self, arrays: list[np.ndarray]) -> tuple[Any, list[tuple[int, ...]]]:
+    def _solve(self, arrays: list[np.ndarray], given: Mapping[str, int]) -> tuple[Any, list[tuple[int, ...]]]:
         """Returns the sizes at which the inputs have the arrays' shapes, and the shapes of the outputs."""
-        sizes = (ctypes.c_int64 * max(len(self.sizes), 1))()
+        sizes = self._given_sizes(given)
         if not self.sizes:
             return sizes, [v.shape for v in self.outputs]
-        shapes = [(ctypes.c_int64 * max(a.ndim, 1))(*a.shape) for a in arrays]
-        if self._api.uk_network_solve_sizes(self._handle, (ctypes.POINTER(ctypes.c_int64) * len(shapes))(*(ctypes.cast(s, ctypes.POINTER(ctypes.c_int64)) for s in shapes)), sizes):
-            given = ", ".join(f"{v.name} {a.shape}" for v, a in zip(self.inputs, arrays))
+        if self._solve_into(sizes, [a.shape for a in arrays]):
+            shapes = ", ".join(f"{v.name} {a.shape}" for v, a in zip(self.inputs, arrays))
             open_sizes = ", ".join(f"{name} in {values_of}" for name, values_of in self.sizes.items())
-            raise ArgumentError(f"the network has no sizes for the shapes {given}; {open_sizes}")
+            raise ArgumentError(f"the network has no sizes for the shapes {shapes}; {open_sizes}")
+        for name, size in zip(self.sizes, sizes):
+            if given.get(name, size) != size:
+                raise ArgumentError(f"{name} is {given[name]}, but {size} in the shapes of the inputs")
         found = []
         for i in range(len(self.outputs)):
             tensor = library.NetworkTensor()
@@ -179,29 +262,34 @@ class Network(OfThisProcess):
                     raise ArgumentError(f"{v.name} is written, but overlaps {w.name}; pass another array", OVERLAP)
         return made
 
-    def __call__(self, *inputs: Any, out: Any = None, feed: Optional[Mapping[str, Any]] = None) -> Any:
+    def __call__(self, *inputs: Any, out: Any = None, feed: Optional[Mapping[str, Any]] = None, **sizes: int) -> Any:
         """Runs the network on inputs in its order, or by name in `feed`. Returns the output, or a tuple of several. Arrays may have any
-        strides, since they are copied into the network's memory and out of it."""
+        strides, since they are copied into the network's memory and out of it. Open sizes that only states have are given by name: `past=7`."""
         if self._unsupported:
             raise error_of(UNSUPPORTED, self._unsupported)
         arrays = self._arrange(inputs, feed)
-        sizes, shapes = self._solve(arrays)
+        at, shapes = self._solve(arrays, sizes)
         results = self._results(out, arrays, shapes)
-        try:
-            block = self._blocks.pop()
-        except IndexError:
-            block = aligned(self._memory, np.dtype(np.uint8), 64)
+        with self._sequence_lock:
+            try:
+                block = self._blocks.pop()
+            except IndexError:
+                block = aligned(self._memory, np.dtype(np.uint8), 64)
+            try:
+                self._run(block, arrays, at, results)
+            finally:
+                self._blocks.append(block)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _run(self, block: np.ndarray, arrays: list[np.ndarray], sizes: Any, results: list[np.ndarray]) -> None:
         base = block.ctypes.data
         for i, (a, v) in enumerate(zip(arrays, self.inputs)):
             np.copyto(self._view(block, self._api.uk_network_input(self._handle, base, i), v, a.shape), a.view(v.dtype), casting="no")
         status = self._api.uk_network_run_sizes(self._handle, base, sizes)
         if status:
-            self._blocks.append(block)
             raise error_of(status, f"{self._path}: {library.status_text(status)}")
         for i, (a, v) in enumerate(zip(results, self.outputs)):
             np.copyto(a.view(v.dtype), self._view(block, self._api.uk_network_output(self._handle, base, i), v, a.shape), casting="no")
-        self._blocks.append(block)
-        return results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
     def _view(block: np.ndarray, address: int, v: Value, shape: tuple[int, ...]) -> np.ndarray:
@@ -273,14 +361,18 @@ def _kind(a: np.ndarray, name: str) -> int:
 
 
 def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, Union[int, range]]] = None,
-            constants: Optional[Mapping[str, Any]] = None, name: Optional[str] = None, schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
+            constants: Optional[Mapping[str, Any]] = None, states: Union[None, str, Mapping[str, str]] = None, name: Optional[str] = None,
+            schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
     """Reads and compiles a network.
 
     shapes, sizes: shapes of inputs and extents of named dimensions, by name, if the file leaves them open. A range, as
         range(1, 513), leaves a dimension open: the network then takes arrays of any shapes with such an extent.
     constants: arrays for inputs on which shapes depend, by name; these are no longer inputs.
+    states: outputs that are inputs with rows appended or replaced, as {"past": "present"}, or "auto" for those whose names exporters pair.
+        They stay in the network's memory, where state() finds them, and are no longer inputs and outputs.
     name: prefix of the names of the functions that save() writes; default: made of the file's name.
     schedule: schedules of layers, the text that tune() returns for a network.
     target, threads: as for compile().
     """
-    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, name=name, schedule=schedule, target=target, threads=threads)
+    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, states=states or {}, name=name, schedule=schedule,
+                   target=target, threads=threads)

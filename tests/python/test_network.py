@@ -45,6 +45,60 @@ def test_network(product, tmp_path):
         uk.network(path, sizes={"rows": 4}, name="a-b")
 
 
+@pytest.fixture
+def appended(tmp_path):
+    """y = the products of x with all rows so far, which present adds x to."""
+    path = tmp_path / "appended.onnx"
+    path.write_bytes(model([node("Concat", ["past", "x"], ["present"], axis=0), node("Transpose", ["present"], ["t"]), node("MatMul", ["x", "t"], ["y"])],
+                           [value("x", ["seq", 4]), value("past", ["rows", 4])], [value("y", ["seq", "all"]), value("present", ["all", 4])]))
+    return path
+
+
+def test_state(appended, tmp_path):
+    open_sizes = {"seq": range(1, 4), "rows": range(9)}
+    plain = uk.network(appended, sizes=open_sizes)
+    assert plain.states == ()
+    for states in ("auto", {"past": "present"}):
+        net = uk.network(appended, sizes=open_sizes, states=states)
+        assert [v.name for v in net.inputs] == ["x"] and [v.name for v in net.outputs] == ["y"]
+        (state,) = net.states
+        assert (state.name, state.output, state.type, state.shape, state.axis) == ("past", "present", "f32", (11, 4), 0)
+        memory = net.state("past")
+        assert memory.shape == (11, 4) and np.shares_memory(memory, net.state("present")) and not memory.any()
+        past = np.empty((0, 4), np.float32)
+        for seq in (3, 1, 2, 1):
+            x = numbers(seq, 4, seed=seq + len(past))
+            y, present = plain(x, past)
+            assert np.array_equal(net(x, rows=len(past)), y) and np.array_equal(memory[:len(present)], present)
+            past = present
+        assert not memory[len(past):].any()
+        assert np.array_equal(net(x, rows=0), x @ x.T)  # another sequence
+        memory[:2] = numbers(2, 4)
+        assert np.array_equal(net(x, rows=2), plain(x, numbers(2, 4))[0])
+    net.save(tmp_path / "appended.o", header=tmp_path / "appended.h")
+    assert "appended_state(" in (tmp_path / "appended.h").read_text()
+    del net
+    gc.collect()
+    memory[:] = 1  # lives on its own
+    assert np.array_equal(plain(x, rows=0, feed={"past": past[:0]})[1], x)
+
+
+def test_refused_state(appended, product):
+    x = numbers(1, 4)
+    net = uk.network(appended, sizes={"seq": range(1, 4), "rows": range(9)}, states="auto")
+    for sizes, words in (({}, "size rows is missing, and no input has it; pass rows="), ({"row": 1}, "no open size 'row'; did you mean 'rows'; its open sizes are seq, rows"),
+                         ({"rows": 9}, r"rows is 9; it must be in range\(0, 9\)"), ({"rows": 1, "seq": 2}, "seq is 2, but 1 in the shapes of the inputs")):
+        with pytest.raises(uk.ArgumentError, match=words):
+            net(x, **sizes)
+    with pytest.raises(uk.ArgumentError, match="no state 'pastt'; did you mean 'past'; its states are past"):
+        net.state("pastt")
+    for states, words in (({"pas": "present"}, "did you mean 'past'"), ({"past": "y"}, "'past' and 'y' are no state"), ("all", "states is 'all'; pass 'auto'")):
+        with pytest.raises(uk.Error, match=words):
+            uk.network(appended, sizes={"seq": range(1, 4), "rows": range(9)}, states=states)
+    with pytest.raises(uk.ArgumentError, match="no state 'x'; its states are none"):
+        uk.network(product[0], sizes={"rows": 4}).state("x")
+
+
 def test_open_size(product, tmp_path):
     path, w = product
     net = uk.network(path, sizes={"rows": range(2, 34)})
