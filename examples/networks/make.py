@@ -8,18 +8,23 @@ NAME: mobilenet_v1, mobilenet_v2 (width multipliers 0.25 to 1, images of any siz
 inception_v4, resnet18, resnet50, srresnet, bert (-2: two layers of encoders, else 12; after it the length, the width, the heads and the
 words: bert-2-128-768-12-30522; length 0: dimensions "batch" and "seq" are open, of up to 512 tokens), speech (-3: three layers of LSTM, then
 one of GRU, all in both directions; after it their width, the frames and the sequences: speech-3-256-100-1; frames 0: dimensions "frames" and
-"batch" are open). --int8: quantized by ONNX Runtime's quantize_static, per channel, u8 activations, i8 weights. It needs the Python packages onnx, numpy and for --int8 onnxruntime.
+"batch" are open), llama (a decoder with a cache of keys and values, whose sizes "seq" and "past" are open, as torch exports it; llama23: by the
+operators of set 23; llama_microsoft: by those of com.microsoft; after it the layers, the width, the heads, the groups of heads that share keys,
+the words: llama-8-512-8-2-13568). --int8: quantized by ONNX Runtime's quantize_static, per channel, u8 activations, i8 weights. It needs the
+Python packages onnx, numpy and for --int8 onnxruntime.
 Multiply-adds and parameters are printed.
 
 Sources: Howard et al., MobileNets, 2017, table 1; Sandler et al., MobileNetV2, 2018, table 2; Szegedy et al., Rethinking the
 Inception Architecture, 2015, and Inception-v4, 2016, as in TensorFlow's models (slim); He et al., Deep Residual Learning, 2015, table 1;
 Ledig et al., Photo-Realistic Single Image Super-Resolution, 2017, figure 4; Devlin et al., BERT, 2018; speech: Graves et al., Speech
-Recognition with Deep Recurrent Neural Networks, 2013, with 80 mel features and 29 characters.
+Recognition with Deep Recurrent Neural Networks, 2013, with 80 mel features and 29 characters; llama: Touvron et al., LLaMA, 2023, with groups of
+heads as in Ainslie et al., GQA, 2023.
 """
 
 import pathlib
 import sys
 
+import llama
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -113,7 +118,8 @@ class Network:
         # The reader of the file infers the shapes of outputs.
         values = [helper.make_tensor_value_info(o, TensorProto.FLOAT, self.shape[o]) for o in outputs]
         graph = helper.make_graph(self.nodes, self.name, self.inputs, values, self.weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        domains = {"": opset, **{node.domain: 1 for node in self.nodes if node.domain}}
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=8)
 
 
 def mobilenet_v1(width=1.0, size=224):
@@ -318,7 +324,12 @@ def speech(layers=3, width=256, frames=100, batch=1):
     return net, net.model(net.node("LogSoftmax", [x], net.shape[x], axis=-1))
 
 
+def decoder(kind):
+    return lambda layers=8, width=512, heads=8, groups=2, words=13568: kind(Network("llama"), layers, width, heads, groups, words).make()
+
+
 MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet18, resnet50, inception_v3, inception_v4, srresnet, bert, speech)}
+MAKERS |= {"llama": decoder(llama.TorchLlama), "llama23": decoder(llama.Llama23), "llama_microsoft": decoder(llama.MicrosoftLlama)}
 
 
 def calibration(net, random):
