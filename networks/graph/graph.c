@@ -149,6 +149,12 @@ const char *uk_attribute_string(const struct uk_graph_node *n, const char *name,
     return a && a->kind == UK_A_STRING ? a->s : otherwise;
 }
 
+struct uk_subgraph *uk_attribute_graph(const struct uk_graph_node *n, const char *name) {
+    const struct uk_attribute *a = uk_attribute_find(n, name);
+
+    return a && a->kind == UK_A_GRAPH ? a->graph : NULL;
+}
+
 struct uk_graph_value *uk_node_input(const struct uk_graph_node *n, int i) {
     return i < n->inputs ? n->input[i] : NULL;
 }

@@ -372,6 +372,8 @@ const struct uk_attribute *uk_attribute_find(const struct uk_graph_node *n, cons
 int64_t uk_attribute_int(const struct uk_graph_node *n, const char *name, int64_t otherwise);
 double uk_attribute_float(const struct uk_graph_node *n, const char *name, double otherwise);
 const char *uk_attribute_string(const struct uk_graph_node *n, const char *name, const char *otherwise);
+/* Returns NULL if there is no graph of that name. */
+struct uk_subgraph *uk_attribute_graph(const struct uk_graph_node *n, const char *name);
 /* Returns a new node without attributes, whose inputs and outputs the caller sets; NULL: no memory. type,
  * name: texts that live as long as the graph. */
 struct uk_graph_node *uk_graph_node_new(struct uk_graph *g, const char *type, const char *name, int inputs,

@@ -76,6 +76,10 @@ enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
 /* Refuses the node unless the value, on which a shape or the code depends, is constant. */
 enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v);
+/* Marks the inputs of the network from which the value is computed. False: the value is computed from an
+ * input of more elements than a list of extents has, so that it depends on data rather than on shapes, or
+ * from a loop's iteration; or no memory. g->needs_values becomes the result where a shape depends on it. */
+bool uk_mark_needed(struct uk_graph *g, struct uk_graph_value *v);
 /* Sets the type and shape of output i; refuses sizes that overflow. */
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
                              const int64_t *extent);
@@ -150,9 +154,11 @@ struct uk_graph_value *uk_expand_transpose(struct uk_expansion *e, struct uk_gra
 
 /* Begins a loop of as many iterations as that dimension has elements. */
 void uk_expand_loop(struct uk_expansion *e, const struct uk_graph_value *extent_of, int dimension);
-/* Begins a loop of `count` iterations, an i64 of one element, or NULL for no bound. After states are made,
- * uk_expand_while() makes it end when the boolean, one element, is false before an iteration. */
-void uk_expand_counted_loop(struct uk_expansion *e, struct uk_graph_value *count);
+/* Begins a loop of `count` iterations, an i64 of one element, or NULL for no bound. `iteration`, a new value
+ * if it is NULL, becomes the number of the iteration, from 0: an i64 of rank 0. After states are made,
+ * uk_expand_while() makes the loop end when the boolean, one element, is false before an iteration. */
+void uk_expand_counted_loop(struct uk_expansion *e, struct uk_graph_value *iteration,
+                            struct uk_graph_value *count);
 void uk_expand_while(struct uk_expansion *e, struct uk_graph_value *condition);
 /* Begins a branch: its nodes run if the boolean, one element, is true, or false if is_negated. It ends as a
  * loop does. uk_expand_store() makes `to`, a value of outside, equal to y; each branch that may run stores
@@ -396,7 +402,8 @@ UK_INFER(loop_next);
 UK_INFER(loop_result);
 UK_WRITE(copy);
 enum uk_status uk_fold_nothing(struct uk_graph *g, struct uk_graph_node *n);
-UK_EXPAND(scan); /* scan.c */
+UK_EXPAND(onnx_loop); /* counted_loop.c */
+UK_EXPAND(scan);      /* scan.c */
 UK_EXPAND(move_first);
 UK_EXPAND(recurrent);          /* recurrent.c */
 UK_EXPAND(skip_normalization); /* contrib.c */

@@ -59,9 +59,9 @@ static void append(struct uk_graph_node **list, struct uk_graph_node *n) {
 
 /* ---- begin and end ---- */
 
-/* Begins a region. NULL: no memory. */
-static struct uk_graph_region *begin(struct uk_expansion *e) {
-    struct uk_graph_node *n = make(e, "LoopCounter", e->region, NULL, NULL);
+/* Begins a region; `iteration`, or a new value if that is NULL, becomes its counter. NULL: no memory. */
+static struct uk_graph_region *begin(struct uk_expansion *e, struct uk_graph_value *iteration) {
+    struct uk_graph_node *n = make(e, "LoopCounter", e->region, iteration, NULL);
     struct uk_graph_region *r = n ? uk_region_new(e->g, e->region) : NULL;
 
     if (!r) {
@@ -77,7 +77,7 @@ static struct uk_graph_region *begin(struct uk_expansion *e) {
 }
 
 void uk_expand_loop(struct uk_expansion *e, const struct uk_graph_value *extent_of, int dimension) {
-    struct uk_graph_region *r = begin(e);
+    struct uk_graph_region *r = begin(e, NULL);
 
     if (!r)
         return;
@@ -85,8 +85,9 @@ void uk_expand_loop(struct uk_expansion *e, const struct uk_graph_value *extent_
     r->dimension = dimension;
 }
 
-void uk_expand_counted_loop(struct uk_expansion *e, struct uk_graph_value *count) {
-    struct uk_graph_region *r = begin(e);
+void uk_expand_counted_loop(struct uk_expansion *e, struct uk_graph_value *iteration,
+                            struct uk_graph_value *count) {
+    struct uk_graph_region *r = begin(e, iteration);
 
     if (!r || !count)
         return;
@@ -102,7 +103,7 @@ void uk_expand_while(struct uk_expansion *e, struct uk_graph_value *condition) {
 }
 
 void uk_expand_branch(struct uk_expansion *e, struct uk_graph_value *condition, bool is_negated) {
-    struct uk_graph_region *r = begin(e);
+    struct uk_graph_region *r = begin(e, NULL);
 
     if (!r)
         return;
@@ -245,6 +246,26 @@ static bool has_shape_of(const struct uk_graph_value *a, const struct uk_graph_v
            !memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent);
 }
 
+/* A condition that is a constant after the first iteration needs no test, or refuses the network, if it is
+ * true from the beginning. */
+static enum uk_status settle_condition(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *state = n->output[0]->storage;
+    const struct uk_graph_value *next = n->input[0], *init = state->producer->input[0];
+
+    if (!next->is_boolean)
+        return uk_graph_fail(g, UK_REFUSED, n, "its condition '%s' is not one boolean", next->name);
+    if (!init->data || !uk_constant_int(init, 0) || !next->data || !uk_constant_int(next, 0))
+        return UK_OK;
+    if (!n->region->count)
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it does not end: it has no trip count, and its condition is "
+                             "always true");
+    n->region->condition = NULL;
+    state->uses -= 2; /* by the region and by the next value */
+    n->output[0]->uses = 0;
+    return UK_OK;
+}
+
 enum uk_status uk_infer_loop_next(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *state = n->output[0]->storage;
     enum uk_status s = uk_infer_same(g, n);
@@ -256,27 +277,58 @@ enum uk_status uk_infer_loop_next(struct uk_graph *g, struct uk_graph_node *n) {
             "same type and shape",
             state->name, uk_type_name(state->type), uk_value_shape(state), n->input[0]->name,
             uk_type_name(n->input[0]->type), uk_value_shape(n->input[0]));
-    return s;
+    return s || state != n->region->condition ? s : settle_condition(g, n);
+}
+
+/* The shape is known if values are that decide it. */
+static void need_known(struct uk_graph *g, struct uk_graph_value *v) {
+    g->needs_values &= !v || v->data || uk_mark_needed(g, v);
+}
+
+/* Refuses results of branches that differ. */
+static enum uk_status check_branches(struct uk_graph *g, const struct uk_graph_node *n) {
+    const struct uk_graph_value *a = n->input[0], *b = n->input[1];
+
+    if (has_shape_of(a, b))
+        return UK_OK;
+    g->needs_values = true;
+    need_known(g, a->producer->region->condition);
+    return uk_graph_fail(g, UK_REFUSED, n,
+                         "its result '%s' is %s %s in one branch and %s %s in the other one; both must have "
+                         "the same type and shape, as its condition is computed from data",
+                         n->output[0]->name, uk_type_name(a->type), uk_value_shape(a), uk_type_name(b->type),
+                         uk_value_shape(b));
+}
+
+/* Refuses a loop whose number of iterations is not known, as its result has an element for each. */
+static enum uk_status check_trips(struct uk_graph *g, const struct uk_graph_node *n) {
+    const struct uk_graph_region *r = n->input[0]->mover;
+
+    if (uk_region_trips(r) >= 0 && !r->condition)
+        return UK_OK;
+    g->needs_values = r->count || r->condition;
+    need_known(g, r->count);
+    need_known(g, r->condition);
+    return uk_graph_fail(g, UK_REFUSED, n,
+                         "the shape of its result '%s' depends on data: so does the number of iterations of "
+                         "the loop that makes it",
+                         n->output[0]->name);
 }
 
 enum uk_status uk_infer_loop_result(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *part = n->input[0];
+    const int more = n->inputs == 1;
     int64_t extent[UK_RANK + 1];
     enum uk_status s = UK_OK;
 
     for (int i = 0; i < n->inputs && !s; i++)
         s = uk_need_input(g, n, i);
+    if (!s)
+        s = more ? check_trips(g, n) : check_branches(g, n);
     if (s)
         return s;
-    if (n->inputs > 1 && !has_shape_of(part, n->input[1]))
-        return uk_graph_fail(
-            g, UK_REFUSED, n,
-            "its result '%s' is %s %s in one branch and %s %s in the other one; both must have "
-            "the same type and shape",
-            n->output[0]->name, uk_type_name(part->type), uk_value_shape(part),
-            uk_type_name(n->input[1]->type), uk_value_shape(n->input[1]));
-    const int more = n->inputs == 1;
-    extent[0] = more ? uk_region_trips(part->mover) : 0;
+    if (more)
+        extent[0] = uk_region_trips(part->mover);
     memcpy(extent + more, part->extent, (size_t)part->rank * sizeof *extent);
     if (part->rank + more > UK_RANK)
         return uk_graph_fail(g, UK_REFUSED, n, "its result '%s' has more than %d dimensions",

@@ -94,10 +94,16 @@ enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n) {
     return s ? s : uk_set_output(g, n, 0, n->op->is_boolean ? UK_U8 : n->input[0]->type, rank, extent);
 }
 
-/* Marks the inputs of the network from which the value is computed. False: the value is computed from an
- * input of more elements than a list of extents has, so that it depends on data rather than on shapes; or no
- * memory. */
-static bool mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
+/* True if the value changes while a loop runs. */
+static bool is_of_iteration(const struct uk_graph_value *v) {
+    const struct uk_graph_node *by = v->producer;
+    const enum uk_loop_role role = by && by->op ? by->op->loop : UK_LOOP_NONE;
+
+    return role == UK_LOOP_COUNTER || role == UK_LOOP_STATE || role == UK_LOOP_ELEMENT ||
+           (role == UK_LOOP_RESULT && by->input[0]->mover);
+}
+
+bool uk_mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
     struct uk_graph_value **stack = calloc((size_t)g->value_count + 1, sizeof *stack);
     bool *is_seen = calloc((size_t)g->value_count + 1, sizeof *is_seen), small = stack && is_seen;
     const struct uk_graph_value *needed = v;
@@ -108,9 +114,11 @@ static bool mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
     while (count && small) {
         v = stack[--count];
         v->is_needed = v->is_input;
-        small = !v->is_input || v == needed || (v->has_shape && uk_value_elements(v) <= UK_MAX_LISTED_INTS);
-        for (int i = 0; v->producer && i < v->producer->inputs; i++) {
-            struct uk_graph_value *in = v->producer->input[i];
+        small = v->is_input ? v == needed || (v->has_shape && uk_value_elements(v) <= UK_MAX_LISTED_INTS)
+                            : !is_of_iteration(v);
+        const struct uk_graph_node *n = v->producer;
+        for (int i = 0; n && i <= n->inputs; i++) {
+            struct uk_graph_value *in = i < n->inputs ? n->input[i] : n->region ? n->region->condition : NULL;
             if (in && !in->data && !is_seen[in->number]) {
                 is_seen[in->number] = true;
                 stack[count++] = in;
@@ -125,7 +133,7 @@ static bool mark_needed(struct uk_graph *g, struct uk_graph_value *v) {
 enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v) {
     if (v->data)
         return UK_OK;
-    g->needs_values = mark_needed(g, v);
+    g->needs_values = uk_mark_needed(g, v);
     return uk_graph_fail(g, UK_REFUSED, n,
                          "its input '%s' must be known at compile time, but is computed from data", v->name);
 }

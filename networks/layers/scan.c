@@ -56,11 +56,10 @@ static enum uk_status check_list(struct uk_graph *g, const struct uk_graph_node 
 static enum uk_status check(struct scan *sc) {
     struct uk_graph_node *n = sc->e.n;
     struct uk_graph *g = sc->e.g;
-    const struct uk_attribute *body = uk_attribute_find(n, "body");
     const int64_t scanned = uk_attribute_int(n, "num_scan_inputs", 0);
     enum uk_status s = UK_OK;
 
-    sc->body = body ? body->graph : NULL;
+    sc->body = uk_attribute_graph(n, "body");
     if (!sc->body || scanned < 1 || scanned > n->inputs)
         return uk_graph_fail(g, UK_REFUSED, n,
                              "it has no body, or num_scan_inputs is %" PRId64 " of %d inputs", scanned,

@@ -5,8 +5,8 @@ into one output."""
 import random
 import re
 
-from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Graph, Texts, graph, model, node, tensor, value
-from small_networks import loops
+from onnx_writer import BOOL, FLOAT, INT8, INT32, INT64, UINT8, Texts, model, node, tensor, value
+from small_networks import branches, loops
 
 # Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
 UNARY = ("Atan Asinh Cos Cosh Sin Sinh Tan Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
@@ -228,12 +228,6 @@ def apart():
         node("SwiGLU", ["d", "x"], ["e"]), node("Det", ["e"], ["f"]), node("Reshape", ["f", "column"], ["g"]), node("Add", ["e", "g"], ["y"]),
     ]
     return model(nodes, [value("x", [2, 3, 4, 4])], [value("y", [2, 3, 4, 4])], [tensor("mask", [], [2**31 - 1], INT32), tensor("column", [4], [2, 3, 1, 1], INT64)], opset=28)
-
-
-def branches():
-    """Operators that are others by the time that layers are made."""
-    choice = {f"{key}_branch": Graph(graph([node(op, ["x"], ["t"])], outputs=[value("t", [2, 3])])) for key, op in (("then", "Neg"), ("else", "Abs"))}
-    return model([node("If", ["yes"], ["y"], **choice)], [value("x", [2, 3])], [value("y", [2, 3])], [tensor("yes", [], [1], BOOL)])
 
 
 def normalizations():

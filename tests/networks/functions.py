@@ -91,7 +91,6 @@ CASES = {
                                        else_branch=Graph(graph([], outputs=[value("x", [2, 3])])))], SHAPE, OUT, [TRUE]),
                            {"x": X}, [Array(X.shape, [v + i % 3 + 1 for i, v in enumerate(X.values)])]),
     "if_unread": case([choice("yes", NEGATED, ADDED, ["z"]), node("Neg", ["x"], ["y"])], lambda v: -v, tensors=[TRUE]),
-    "if_unknown": Case(model([choice("c", NEGATED, ADDED)], [*SHAPE, value("c", [], BOOL)], OUT), refused="inputs must be known at compile time: 'c'; give --constant c="),
     "if_outputs": refused([choice("yes", NEGATED, ([], ["x", "x"]))], "two branches without inputs and with 1 outputs", tensors=[TRUE]),
     "if_lacks": refused([choice("yes", ([], ["nowhere"]), ADDED)], "its graph does not compute its output 'nowhere'", tensors=[TRUE]),
     "if_hidden": refused([choice("yes", NEGATED, ADDED, ["z"]), node("Neg", ["t"], ["y"])], "its input 't' is neither", tensors=[TRUE]),

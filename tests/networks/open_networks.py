@@ -135,6 +135,7 @@ NETWORKS = {
     "broadcasts": (small_networks.broadcasts("batch"), ["batch=1..9"]),
     "views": (small_networks.views("batch"), ["batch=1..7"]),
     "loops": (small_networks.loops("batch", "seq"), ["batch=1..5", "seq=0..9"]),
+    "branches": (small_networks.branches("rows"), ["rows=0..7"]),
     "integers": (small_networks.integers("rows", "columns"), ["rows=1..9", "columns=1..6"]),
     "quantized": (small_networks.quantized("batch", "height", "width"), ["batch=1..3", "height=8..20", "width=8..33"]),
     "rows": (small_networks.rows("batch"), ["batch=1..3"]),

@@ -163,6 +163,34 @@ def loops(batch=2, seq=5):
                  [weights(41, "w", [7, 9]), weights(42, "r", [9, 9]), weights(43, "w2", [9, 4]), tensor("zero", [9], [0.0] * 9)])
 
 
+def branches(rows=4):
+    """A loop of as many iterations as there are rows, whose branch depends on the iteration; one of a computed
+    number; one that ends when a sum is large enough; a branch that a constant chooses and one that data choose."""
+    same = [node("Identity", ["go"], ["stays"])]
+
+    def body(nodes, inputs, outputs):
+        return Graph(graph(nodes, [value(n, []) for n in inputs], [value(n, []) for n in outputs]))
+
+    def choice(result, condition, then, otherwise):
+        return node("If", [condition], [result], then_branch=body(then, [], ["p"]), else_branch=body(otherwise, [], ["p"]))
+
+    by_row = [node("Gather", ["x", "i"], ["row"]), node("Mod", ["i", "two"], ["rest"]), node("Equal", ["rest", "zero"], ["even"]),
+              choice("part", "even", [node("MatMul", ["row", "w"], ["p"])], [node("Neg", ["row"], ["p"])]), node("Add", ["h", "part"], ["next"]), *same]
+    halved = [node("Mul", ["h", "scale"], ["next"]), *same]
+    doubled = [node("Add", ["h", "h"], ["next"]), node("Abs", ["next"], ["size"]), node("ReduceMax", ["size"], ["most"], keepdims=0), node("Less", ["most", "limit"], ["again"])]
+    nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["rows"]),
+             node("Loop", ["rows", "", "first"], ["sum", "sums"], body=body(by_row, ["i", "go", "h"], ["stays", "next", "next"])),
+             node("Abs", ["x"], ["abs"]), node("ReduceSum", ["abs"], ["size"], keepdims=0), node("Cast", ["size"], ["count"], to=INT64),
+             node("Loop", ["count", "yes", "sums"], ["less"], body=body(halved, ["i", "go", "h"], ["stays", "next"])),
+             node("Loop", ["", "", "sum"], ["more"], body=body(doubled, ["i", "go", "h"], ["again", "next"])),
+             node("ReduceSum", ["x"], ["total"], keepdims=0), node("Greater", ["total", "none"], ["positive"]),
+             choice("chosen", "positive", [node("Exp", ["less"], ["p"])], [node("Sub", ["less", "more"], ["p"])]),
+             choice("y", "yes", [node("Add", ["chosen", "x"], ["p"])], [node("Abs", ["chosen"], ["p"])])]
+    return model(nodes, [value("x", [rows, 9])], [value("y", [rows, 9])],
+                 [weights(44, "w", [9, 9]), tensor("first", [9], [0.25] * 9), tensor("zero", [], [0], INT64), tensor("two", [], [2], INT64), tensor("yes", [], [1], BOOL),
+                  tensor("scale", [], [0.75]), tensor("limit", [], [40.0]), tensor("none", [], [0.0])])
+
+
 def chain():
     """Values of 6, 4, 4, 8 and 2 units: placed in the order of size they take 14 units, where 12 suffice."""
     channels = [6, 4, 4, 8]
