@@ -404,6 +404,7 @@ UK_WRITE(copy);
 enum uk_status uk_fold_nothing(struct uk_graph *g, struct uk_graph_node *n);
 UK_EXPAND(onnx_loop); /* counted_loop.c */
 UK_EXPAND(scan);      /* scan.c */
+UK_EXPAND(batch_scan);
 UK_EXPAND(move_first);
 UK_EXPAND(recurrent);          /* recurrent.c */
 UK_EXPAND(skip_normalization); /* contrib.c */

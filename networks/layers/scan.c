@@ -162,3 +162,57 @@ enum uk_status uk_expand_scan(struct uk_graph *g, struct uk_graph_node *n, struc
     n->attributes = 0; /* the body's uses stay */
     return uk_expansion_end(&sc.e);
 }
+
+/* ---- Scan of operator set 8: a Scan for each element along dimension 0, the batch ---- */
+
+/* Returns the Scan of one element, whose inputs and outputs are new values. NULL: no memory. */
+static struct uk_graph_node *scan_of_element(struct uk_expansion *e) {
+    const struct uk_graph_node *n = e->n;
+    struct uk_graph_node *one = uk_graph_node_new(e->g, n->type, n->name, n->inputs - 1, n->outputs);
+    struct uk_attribute *copy = uk_alloc(&e->g->arena, ((size_t)n->attributes + 1) * sizeof *copy);
+
+    if (!one || !copy)
+        return NULL;
+    memcpy(copy, n->attribute, (size_t)n->attributes * sizeof *copy);
+    for (int i = 0; i < n->attributes; i++)
+        if (!strcmp(copy[i].name, "directions"))
+            copy[i].name = "scan_input_directions";
+    one->attribute = copy;
+    one->attributes = n->attributes;
+    for (int i = 0; i < one->inputs; i++) {
+        one->input[i] = uk_expand_element(e, NULL, n->input[i + 1], false);
+        one->input[i]->uses++;
+    }
+    for (int i = 0; i < one->outputs; i++) {
+        if (!(one->output[i] = uk_value_new(e->g, n->name)))
+            return NULL;
+        one->output[i]->producer = one;
+    }
+    return one;
+}
+
+enum uk_status uk_expand_batch_scan(struct uk_graph *g, struct uk_graph_node *n,
+                                    struct uk_graph_node **first) {
+    struct uk_expansion e = uk_expansion_begin(g, n, first);
+    enum uk_status s = UK_OK;
+
+    if (n->inputs < 2 || n->input[0])
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it has sequence_lens or no inputs; remove rows past the ends of sequences, or "
+                             "convert the network to operator set 9");
+    for (int i = 1; i < n->inputs && !s; i++)
+        s = uk_need_input(g, n, i);
+    if (s)
+        return s;
+    uk_expand_loop(&e, n->input[n->inputs - 1], 0);
+    struct uk_graph_node *one = scan_of_element(&e);
+    if (!one)
+        return uk_graph_no_memory(g);
+    uk_expand_nodes(&e, one);
+    for (int i = 0; i < n->outputs; i++)
+        if (n->output[i])
+            uk_expand_collect(&e, n->output[i], one->output[i], false);
+    uk_expand_loop_end(&e);
+    n->attributes = 0; /* the body's uses stay */
+    return uk_expansion_end(&e);
+}

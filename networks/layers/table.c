@@ -50,6 +50,7 @@ static const struct {
     {"cubic_coeff_a", UK_A_FLOAT},
     {"dilations", UK_A_INTS},
     {"direction", UK_A_STRING},
+    {"directions", UK_A_INTS},
     {"else_branch", UK_A_GRAPH},
     {"ends", UK_A_INTS},
     {"epsilon", UK_A_FLOAT},

@@ -141,6 +141,15 @@ def after(nodes, output, rule):
     return Case(made_model, {"x": X, "first": FIRST}, [made(X.shape, lambda t, i: rule(steps[t][i], X[t, i], steps[-1][i]))], 5e-6)
 
 
+def batch():
+    """A Scan of operator set 8: two sequences, each from its end."""
+    first = drawn(draw, [2, N])
+    runs = [sums(made((T, N), lambda t, k: CUBE[b, t, k]), made((N,), lambda k: first[b, k]), True) for b in range(2)]
+    made_model = model([node("Scan", ["", "first", "x"], ["last", "all"], num_scan_inputs=1, body=STORED, directions=[1])], [value("x", CUBE.shape), value("first", first.shape)],
+                       [value("last", first.shape), value("all", CUBE.shape)], opset=8)
+    return Case(made_model, {"x": CUBE, "first": first}, [array([r[-1] for r in runs]), Array(CUBE.shape, [v for r in runs for row in r for v in row])])
+
+
 def refused(pattern, nodes=None, outputs=("next", "all"), first=(N,), scanned=("x",), tensors=(), **attributes):
     given = body(nodes or [node("Add", ["h", "v"], ["next"]), node("Neg", ["next"], ["all"])], ["h", "v"], outputs)
     attributes = {"body": given, **attributes}
@@ -162,6 +171,7 @@ CASES = {
     "image": image(),
     "after": after([node("Add", ["all", "r"], ["s"]), node("Mul", ["s", "last"], ["y"])], "y", lambda s, x, last: (s + max(x, 0.0)) * last),
     "transposed": after([node("Transpose", ["all"], ["t"]), node("Neg", ["t"], ["u"]), node("Transpose", ["u"], ["y"])], "y", lambda s, *_: -s),
+    "batch": batch(),
     "refused_counts": refused("its body has 2 inputs and 1 outputs; it needs 2 and 2, of which 1 are states", outputs=("next",)),
     "refused_shape": refused(r"state '.*' begins as f32 2, and .* is f32 3", first=(2,), nodes=[node("Neg", ["v"], ["next"]), node("Neg", ["v"], ["all"])]),
     "refused_no_body": Case(model([node("Scan", ["x"], ["y"], num_scan_inputs=2, body=ADDING)], [value("x", X.shape)], [value("y", X.shape)]),
@@ -169,8 +179,8 @@ CASES = {
     "refused_axis": refused("axis 2 does not exist", scan_input_axes=[2]),
     "refused_list": refused("scan_input_directions has 2 elements; it needs 1", scan_input_directions=[0, 1]),
     "refused_direction": refused("scan_output_directions has the element 2, which is neither 0 nor 1", scan_output_directions=[2]),
-    "refused_lengths": Case(model([node("Scan", ["x", "x"], ["y"], num_scan_inputs=2, body=body([node("Add", ["a", "b"], ["c"])], ["a", "b"], ["c"]))], [value("x", X.shape)],
-                                  [value("y", X.shape)], opset=8), refused="Scan of operator set 8"),
+    "refused_lengths": Case(model([node("Scan", ["n", "x"], ["y"], num_scan_inputs=1, body=body([node("Neg", ["a"], ["c"])], ["a"], ["c"]))],
+                                  [value("n", [2], INT64), value("x", CUBE.shape)], [value("y", CUBE.shape)], opset=8), refused="it has sequence_lens or no inputs"),
     "refused_extents": Case(model([node("Scan", ["x", "z"], ["y"], num_scan_inputs=2, body=body([node("Add", ["a", "b"], ["c"])], ["a", "b"], ["c"]))],
                                   [value("x", X.shape), value("z", [T + 1, N])], [value("y", X.shape)]),
                             refused=r"'z' of shape 6x3 is to be divided along a dimension of 5 elements"),
