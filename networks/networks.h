@@ -183,7 +183,7 @@ struct uk_network_layer {
     const char *window; /* of a convolution or a pool: "3x3", "1x7", "3x3/2" with stride 2; else "" */
     const char *key;    /* hash of the text, 16 hexadecimal digits, by which uk_network_schedule() names it */
     const char *schedule; /* its schedule's steps, without leading empty lines; NULL: automatic */
-    /* Number of times that a run runs it, in loops; at most, if they may end early; -1: it is computed. */
+    /* Number of times that a run runs it: 1 outside of loops; -1 if data decide it, in a branch or a loop. */
     int64_t trips;
 };
 /* Returns the i-th layer in the order of calls; NULL: there are no more. */

@@ -85,9 +85,21 @@ static void put_checks(struct uk_text *t, const struct uk_network *n) {
 
 /* ---- loops ---- */
 
+static void put_condition(struct uk_text *t, const struct uk_graph_region *r) {
+    uk_put(t, " && %s*(", r->is_negated ? "!" : "");
+    put_place(t, r->condition);
+    uk_put(t, ")");
+}
+
 static void put_loop(struct uk_text *t, const struct uk_graph_region *r) {
     const int k = r->number;
 
+    if (r->is_branch) {
+        uk_put(t, "    if (!status");
+        put_condition(t, r);
+        uk_put(t, ") {\n");
+        return;
+    }
     uk_put(t, "    for (int64_t t%1$d = 0; !status", k);
     if (r->trips >= 0 || r->count)
         uk_put(t, " && t%d < ", k);
@@ -98,11 +110,8 @@ static void put_loop(struct uk_text *t, const struct uk_graph_region *r) {
         put_place(t, r->count);
         uk_put(t, ")");
     }
-    if (r->condition) {
-        uk_put(t, " && %s*(", r->is_negated ? "!" : "");
-        put_place(t, r->condition);
-        uk_put(t, ")");
-    }
+    if (r->condition)
+        put_condition(t, r);
     uk_put(t, "; t%1$d++) {\n    *(int64_t *)(m + %2$" PRId64 ") = t%1$d;\n", k, r->counter->offset);
 }
 

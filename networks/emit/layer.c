@@ -69,12 +69,12 @@ static enum uk_status show_inputs(struct uk_network *n, struct uk_layer *l) {
     return UK_OK;
 }
 
-/* The product of the trip counts of the loops around the layer, at most 2^40; -1: one is computed. */
+/* The product of the trip counts of the loops around the layer, at most 2^40; -1: data decide it. */
 static int64_t trips_of(const struct uk_layer *l) {
     int64_t all = 1;
 
     for (const struct uk_graph_region *r = l->region; r && all >= 0; r = r->outside)
-        if (r->trips < 0)
+        if (r->trips < 0 || r->condition)
             all = -1;
         else if (__builtin_mul_overflow(all, r->trips, &all) || all > UK_MAX_ELEMENTS)
             all = UK_MAX_ELEMENTS;

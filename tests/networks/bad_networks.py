@@ -188,6 +188,7 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
               "no_shape.npy": npy([2], [1, 0], BOOL).replace(b"'shape'", b"'shade'"), "long_dtype.npy": npy([2], [1.0, 0.0]).replace(b"'<f4'", b"'" + b"f" * 30),
               "types.onnx": model([node("Cast", ["b"], ["c"], to=UINT8), node("Add", ["c", "u"], ["y"])], [value("b", [2], BOOL), value("u", [2], UINT8)],
                                   [value("y", [2], UINT8)])}
+    files["loops.onnx"] = small_networks.loops()
     for name, data in files.items():
         put(name, data)
     for name, (data, pattern) in NETWORKS.items():
@@ -206,6 +207,7 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
     cases += [(["compile", "none.onnx", "--emit=layers"], 1, "none.onnx.*No such file"), (["run", "sub.onnx/x.onnx"], 1, "x.onnx"),
               (["tune", "good.onnx", "--target=interp"], 2, "interp"), (["tune", "good.onnx", "--define=a=1"], 2, "--define"),
               (["tune", "good.onnx", "-o", "none/x"], 1, "none/x"), (["tune", "good.onnx", "--shape=x=2"], 1, "input 'x'"),
+              (["run", "loops.onnx", "--target=amdgcn-gfx90a", "--device=sim"], 1, r"LoopCounter scan_last: a GPU runs no loops and no branches that a condition chooses at run time$"),
               (["tune", "good.onnx", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a"), (["tune", "good.onnx", "--log=none/x", "--trials=2"], 1, "none/x"), (["explain", "good.onnx", "--shape=x=2"], 1, "input 'x'")]
     cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
     cases += [(["compile", "../cache/snapshots/x/model.onnx", "--emit=layers"], 1,

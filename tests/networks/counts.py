@@ -19,6 +19,7 @@ source, uk = sys.argv[1:]
 NETWORKS = {
     "mobilenet": ("-int8", lambda: byte_mobilenet.network(byte_mobilenet.PAIRS[:4]), ("p", "scalar")),
     "convolutions": ("", small_networks.convolutions, ("tiled", "plain")),
+    "branches": ("", small_networks.branches, ("tiled",)),
 }
 
 if not shutil.which("qemu-riscv64"):

@@ -450,6 +450,11 @@ def check_time():
     said = run("run", "convolutions.onnx", "--time")
     expect(r"^time: \d+\.\d+ ms .* GFLOP/s, .* % of the .* peak", said, "--time")
     expect(r"^slowest of \d+ layers, .*\n +\d+ \S+ +\[.* ms +\d+\.\d %", said, "--time")
+    said = run("run", "branches.onnx", "--time", "--threads=1")
+    expect(r"^slowest of \d+ layers(?s:.*) ms +\d+\.\d %, as often as data decide$", said, "--time of loops")
+    expect(r" ms +\d+\.\d %, 10 runs", run("run", "loops.onnx", "--time", "--threads=1"), "--time of a nested loop")
+    said = run("explain", "loops.onnx")
+    expect(r"^layer \d+: Tanh .*\n    f32 \[9\], 36 bytes at \d+, 10 times$", said.replace("in memory ", ""), "uk explain of a nested loop")
 
 
 with tempfile.TemporaryDirectory() as work:

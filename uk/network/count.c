@@ -3,6 +3,7 @@
  * kind of layer. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "network.h"
 
@@ -45,8 +46,8 @@ static double floor_of(const struct uk_net_job *j, const struct uk_network_layer
 
 /* ---- lines ---- */
 
-/* A printed line: one layer, or the sum over a kind. `floored`: instructions of the layers whose lower bound
- * is known. */
+/* A printed line: all runs of one layer, or the sum over a kind. `floored`: instructions of the layers whose
+ * lower bound is known. */
 struct sum {
     const char *kind;
     int layers;
@@ -63,17 +64,16 @@ static void add(struct sum *to, const struct sum *s) {
 }
 
 static void print_figures(const struct sum *s) {
-    const bool has_products = s->multiply_adds > 0;
+    const double each = s->multiply_adds > 0 ? s->multiply_adds : s->elements;
 
-    printf(" %14.0f %14.0f %9.4f", s->multiply_adds, s->instructions,
-           s->instructions / (has_products ? s->multiply_adds : s->elements));
+    printf(" %14.0f %14.0f %9.4f", s->multiply_adds, s->instructions, each > 0 ? s->instructions / each : 0);
     if (s->floor > 0)
         printf(" %14.0f %7.2f", s->floor, s->floored / s->floor);
     else
         printf(" %14s %7s", "-", "-");
 }
 
-static void print_layer(int number, const struct uk_network_layer *l, const struct sum *s) {
+static void print_layer(int number, const struct uk_network_layer *l, const struct sum *s, int64_t runs) {
     char shape[UK_NETWORK_DIMENSIONS * 22 + 4] = "1";
     size_t n = 0;
 
@@ -81,7 +81,10 @@ static void print_layer(int number, const struct uk_network_layer *l, const stru
         n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%" PRId64, i ? "x" : "", l->output.shape[i]);
     printf("%5d %-10s %-7s %-16s", number, l->kind, *l->window ? l->window : "-", shape);
     print_figures(s);
-    printf("  %s\n", l->name);
+    printf("  %s", l->name);
+    if (runs != 1)
+        printf(" (%" PRId64 " runs)", runs);
+    printf("\n");
 }
 
 enum { KINDS = 16 }; /* more than networks.h defines */
@@ -95,26 +98,24 @@ static struct sum *sum_of(struct sum kinds[KINDS], const char *kind) {
     return &kinds[i];
 }
 
-/* Prints a line per layer. A layer without elements has no count, because it is not called. */
-static int print_layers(const struct uk_net_job *j, const struct uk_emulated_counts *counts) {
+/* Prints a line per layer, except those that are not called, as they have no elements. */
+static void print_layers(const struct uk_net_job *j, const struct uk_net_counted *counted) {
     struct sum kinds[KINDS] = {{0}};
     const struct uk_network_layer *l;
-    int part = 0;
 
     printf("%5s %-10s %-7s %-16s %14s %14s %9s %14s %7s  %s\n", "layer", "kind", "window", "output",
            "multiply-adds", "instructions", "each", "floor", "ratio", "name");
     for (int i = 0; (l = uk_network_layer(j->network, i)); i++) {
+        const double runs = (double)counted[i].runs;
         if (!l->output.elements)
             continue;
-        if (part == counts->parts)
-            return uk_complain(UK_EXIT_WRONG, "the plugin of the emulator counted %d layers", part);
         struct sum s = {.layers = 1,
-                        .multiply_adds = l->multiply_adds,
-                        .elements = (double)l->output.elements,
-                        .instructions = (double)counts->part[part++],
-                        .floor = floor_of(j, l)};
+                        .multiply_adds = runs * l->multiply_adds,
+                        .elements = runs * (double)l->output.elements,
+                        .instructions = counted[i].instructions,
+                        .floor = runs * floor_of(j, l)};
         s.floored = s.floor > 0 ? s.instructions : 0;
-        print_layer(i, l, &s);
+        print_layer(i, l, &s, counted[i].runs);
         add(sum_of(kinds, l->kind), &s);
     }
     for (const struct sum *s = kinds; s->kind; s++) {
@@ -122,7 +123,27 @@ static int print_layers(const struct uk_net_job *j, const struct uk_emulated_cou
         print_figures(s);
         printf("\n");
     }
-    return UK_EXIT_OK;
+}
+
+int uk_net_count_layers(struct uk_net_job *j, struct uk_emulated_counts *counts,
+                        struct uk_net_counted *counted) {
+    const bool steps = uk_net_has_loops(j);
+    int status = uk_net_count_call(j, counts), part = 0;
+
+    if (!status && steps) {
+        uk_net_fill(j);
+        uk_net_fill_states(j);
+    }
+    for (int i = -1; !status && (i = uk_network_next_layer(j->network, j->memory, i)) >= 0;) {
+        counted[i].runs++;
+        if (uk_network_layer(j->network, i)->output.elements && part == counts->parts)
+            return uk_complain(UK_EXIT_WRONG, "the plugin of the emulator counted %d layers", part);
+        if (uk_network_layer(j->network, i)->output.elements)
+            counted[i].instructions += (double)counts->part[part++];
+        if (steps)
+            status = uk_net_call_layer(j, i);
+    }
+    return status;
 }
 
 int uk_net_count(struct uk_net_job *j) {
@@ -130,10 +151,13 @@ int uk_net_count(struct uk_net_job *j) {
         return uk_net_count_device(j);
     const double n = uk_net_multiply_adds(j);
     struct uk_emulated_counts counts = {0};
-    int status = uk_net_count_call(j, &counts);
+    struct uk_net_counted *counted = calloc((size_t)uk_net_layers(j) + 1, sizeof *counted);
+    int status = !counted                     ? uk_complain(UK_EXIT_WRONG, "out of memory")
+                 : j->arguments->count_layers ? uk_net_count_layers(j, &counts, counted)
+                                              : uk_net_count_call(j, &counts);
 
     if (!status && j->arguments->count_layers)
-        status = print_layers(j, &counts);
+        print_layers(j, counted);
     if (!status) {
         printf("count: %" PRId64 " instructions", counts.instructions);
         if (n > 0)
@@ -141,5 +165,6 @@ int uk_net_count(struct uk_net_job *j) {
         printf("\n");
     }
     uk_counts_free(&counts);
+    free(counted);
     return status;
 }

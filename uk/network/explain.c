@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk explain of a network: for each layer its kernel, or why it has none, its layout, location and work. */
+#include <inttypes.h>
 #include <string.h>
 #include "network.h"
 
@@ -78,6 +79,10 @@ static void print_layer(const struct uk_network_layer *l, int layer) {
     printf("%zu bytes at %zu", l->output.bytes, l->offset);
     if (l->multiply_adds > 0)
         printf(", %.4g M multiply-adds", 1e-6 * l->multiply_adds);
+    if (l->trips > 1)
+        printf(", %" PRId64 " times", l->trips);
+    else if (l->trips < 0)
+        printf(", as often as data decide");
     printf("\n");
 }
 

@@ -42,6 +42,15 @@ int uk_net_layers(const struct uk_net_job *j) {
     return n;
 }
 
+bool uk_net_has_loops(const struct uk_net_job *j) {
+    const struct uk_network_layer *l;
+
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
+        if (l->trips != 1)
+            return true;
+    return false;
+}
+
 double uk_net_multiply_adds(const struct uk_net_job *j) {
     const struct uk_network_layer *l;
     double all = 0;

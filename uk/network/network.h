@@ -44,6 +44,8 @@ int uk_net_layers(const struct uk_net_job *j);
 /* Like uk_progress_begin(), showing which layer is being compiled. */
 void uk_net_progress_begin(struct uk_net_job *j);
 double uk_net_multiply_adds(const struct uk_net_job *j);
+/* True if layers do not run exactly once, but in loops or branches. */
+bool uk_net_has_loops(const struct uk_net_job *j);
 /* The type's name: "bool" or as in the language. */
 const char *uk_net_type(const struct uk_network_tensor *t);
 /* Formats a shape as "[1, 3, 224, 224]", in one of a few static buffers that later calls reuse. */
@@ -107,6 +109,16 @@ int uk_net_call_layer(struct uk_net_job *j, int layer);
 int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts);
 
 /* ---- count.c ---- */
+
+/* Of a layer: how often it ran, and the instructions of all runs. Zero-initialize. */
+struct uk_net_counted {
+    int64_t runs;
+    double instructions;
+};
+/* Runs the network under the emulator and counts the instructions of each layer. A network with loops runs
+ * once more, layer by layer, which tells the layers' order. Exit status; free the counts in any case. */
+int uk_net_count_layers(struct uk_net_job *j, struct uk_emulated_counts *counts,
+                        struct uk_net_counted *counted);
 
 /* Runs all layers under the emulator or in the simulator and prints instruction counts, per layer if the
  * options say so. Exit status. */

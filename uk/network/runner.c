@@ -139,6 +139,12 @@ int uk_net_time_layers_on_board(struct uk_net_job *j, int layers, double *second
 
     if (!sample)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
+    if (uk_net_has_loops(j)) {
+        free(sample);
+        return uk_complain(UK_EXIT_WRONG,
+                           "layers of a network with loops or branches cannot be timed one by one "
+                           "on a board; tune it without --remote");
+    }
     argument(j, UK_NET_EACH, text, sizeof text);
     FILE *f = NULL;
     int status = uk_emulation_measure(j->emulation, text, &how, &f);

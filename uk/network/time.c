@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk run --time of a network: speed relative to the peak, and the slowest layers. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
@@ -40,21 +41,22 @@ static int time_all(struct timed *t) {
     return UK_EXIT_OK;
 }
 
-/* Seconds of each layer: the median over several rounds of whole runs. With one thread, in CPU time of the
- * thread, as for the whole network. */
+/* Seconds of all runs of each layer: the median over several rounds of whole runs. With one thread, in CPU
+ * time of the thread, as for the whole network. */
 static int time_layers(struct timed *t, int layers, double *seconds) {
     double (*const now)(void) = t->job->options.threads > 1 ? bench_seconds : bench_thread_seconds;
     double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);
+    struct uk_net_job *j = t->job;
 
     if (!sample)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     for (int round = -1; round < ROUNDS; round++) {
-        uk_net_fill(t->job);
-        for (int i = 0; i < layers; i++) {
+        uk_net_fill(j);
+        for (int i = -1; (i = uk_network_next_layer(j->network, j->memory, i)) >= 0;) {
             const double start = now();
-            t->status |= (int)uk_network_run_layer(t->job->network, t->job->memory, i);
+            t->status |= (int)uk_network_run_layer(j->network, j->memory, i);
             if (round >= 0)
-                sample[i * ROUNDS + round] = now() - start;
+                sample[i * ROUNDS + round] += now() - start;
         }
     }
     for (int i = 0; i < layers; i++)
@@ -73,6 +75,21 @@ int uk_net_time_layers(struct uk_net_job *j, int layers, double *seconds) {
                           : time_layers(&t, layers, seconds);
 }
 
+static void print_time(const struct uk_net_job *j, int layer, double seconds, double sum) {
+    const struct uk_network_layer *l = uk_network_layer(j->network, layer);
+    const double terms = l->multiply_adds * (double)l->trips;
+
+    printf("  %3d %-24s %-20s %9.4f ms %5.1f %%", layer, l->operators, uk_net_shape(&l->output),
+           1e3 * seconds, 100 * seconds / sum);
+    if (l->trips > 1)
+        printf(", %" PRId64 " runs", l->trips);
+    else if (l->trips < 0)
+        printf(", as often as data decide");
+    if (terms > 0 && seconds > 0)
+        printf(" %9.2f M multiply-adds, %.1f GFLOP/s", 1e-6 * terms, 2e-9 * terms / seconds);
+    printf("\n");
+}
+
 static void print_slowest(const struct uk_net_job *j, int layers, double *seconds) {
     double sum = 0;
 
@@ -83,13 +100,7 @@ static void print_slowest(const struct uk_net_job *j, int layers, double *second
         int slowest = 0;
         for (int i = 1; i < layers; i++)
             slowest = seconds[i] > seconds[slowest] ? i : slowest;
-        const struct uk_network_layer *l = uk_network_layer(j->network, slowest);
-        printf("  %3d %-24s %-20s %9.4f ms %5.1f %%", slowest, l->operators, uk_net_shape(&l->output),
-               1e3 * seconds[slowest], 100 * seconds[slowest] / sum);
-        if (l->multiply_adds > 0)
-            printf(" %9.2f M multiply-adds, %.1f GFLOP/s", 1e-6 * l->multiply_adds,
-                   2e-9 * l->multiply_adds / seconds[slowest]);
-        printf("\n");
+        print_time(j, slowest, seconds[slowest], sum);
         seconds[slowest] = -1;
     }
 }
@@ -105,6 +116,11 @@ int uk_net_time(struct uk_net_job *j) {
         status = j->device      ? uk_net_time_all_on_gpu(j)
                  : j->emulation ? uk_net_time_all_on_board(j)
                                 : time_all(&t);
+    }
+    if (!status && j->emulation && uk_net_has_loops(j)) {
+        printf("layers of a network with loops or branches are not timed one by one on a board\n");
+        free(seconds);
+        return status;
     }
     if (!status)
         status = uk_net_time_layers(j, layers, seconds);

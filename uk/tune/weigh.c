@@ -17,15 +17,17 @@
 
 /* ---- in the child ---- */
 
-/* Counts instructions per layer. A layer without elements has no count, because it is not called. */
+/* Counts instructions per layer. */
 static int count_layers(struct uk_net_job *j, int layers, double *cost) {
+    struct uk_net_counted *counted = calloc((size_t)layers + 1, sizeof *counted);
     struct uk_emulated_counts counts = {0};
-    int part = 0, status = uk_net_count_call(j, &counts);
+    const int status =
+        counted ? uk_net_count_layers(j, &counts, counted) : uk_complain(UK_EXIT_WRONG, "out of memory");
 
     for (int i = 0; i < layers && !status; i++)
-        if (uk_network_layer(j->network, i)->output.elements && part < counts.parts)
-            cost[i] = (double)counts.part[part++];
+        cost[i] = counted[i].instructions;
     uk_counts_free(&counts);
+    free(counted);
     return status;
 }
 
