@@ -225,4 +225,4 @@ ROWS = {"rows", "byte_rows"}  # need memory for a row besides live values
 
 
 if __name__ == "__main__":  # usage: small_networks.py NAME >FILE.onnx
-    sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "open_images": open_images, "chain": chain, "subnormal": subnormal}[sys.argv[1]]())
+    sys.stdout.buffer.write({**ALL, "branches": branches, "loops": loops, "open_batch": open_batch, "open_images": open_images, "chain": chain, "subnormal": subnormal}[sys.argv[1]]())
