@@ -162,30 +162,24 @@ def refused(message, op="LSTM", shapes=(), kinds=(), inputs=("x", "w", "r"), out
 
 LISTED = {"activations": ["HardSigmoid", "Affine", "ScaledTanh", "Sigmoid", "LeakyRelu", "Elu"], "activation_alpha": [0.25, 0.5, 1.5, 0.125], "activation_beta": [0.5, 0.0625, 0.75]}
 FORWARD = ("HardSigmoid", "Softsign", "Softplus")
+# Where one operator's cases do what another's would, MORE has the others.
 CASES = {
     # Sizes: one step, one sequence, hidden elements that fill no vector; what may be left out.
-    "lstm": case("LSTM"), "lstm_one": case("LSTM", 1, 1, 1, 1), "lstm_long": case("LSTM", 17, 1, 4, 19, bias=True), "lstm_wide": case("LSTM", 2, 3, 8, 32, bias=True, states=True),
-    "gru": case("GRU"), "gru_one": case("GRU", 1, 1, 1, 1), "gru_long": case("GRU", 17, 1, 4, 19, bias=True), "rnn": case("RNN"), "rnn_long": case("RNN", 17, 3, 4, 19, bias=True),
-    "gru_linear": case("GRU", 3, 3, linear_before_reset=1), "gru_linear_bias": case("GRU", 4, 1, 3, 17, bias=True, states=True, linear_before_reset=1),
-    "lstm_y": case("LSTM", outputs=1, states=True), "lstm_h": case("LSTM", outputs=2, left_out=(0,), bias=True), "lstm_c": case("LSTM", left_out=(0, 1)), "gru_h": case("GRU", left_out=(0,)),
-    "unstated": case("LSTM", stated=False, left_out=(1,)), "no_steps": case("LSTM", 0, 2, states=True), "no_steps_gru": case("GRU", 0, 1),
+    "lstm_one": case("LSTM", 1, 1, 1, 1), "lstm_long": case("LSTM", 17, 1, 4, 19, bias=True), "lstm_wide": case("LSTM", 2, 3, 8, 32, bias=True, states=True),
+    "rnn_long": case("RNN", 17, 3, 4, 19, bias=True), "gru_linear_bias": case("GRU", 4, 1, 3, 17, bias=True, states=True, linear_before_reset=1),
+    "lstm_y": case("LSTM", outputs=1, states=True), "lstm_c": case("LSTM", left_out=(0, 1)), "unstated": case("LSTM", stated=False, left_out=(1,)), "no_steps": case("LSTM", 0, 2, states=True),
     # Directions, lengths, layouts.
-    "lstm_reverse": case("LSTM", 4, direction="reverse", bias=True), "gru_reverse": case("GRU", direction="reverse", states=True), "rnn_both": case("RNN", 3, 3, direction="bidirectional"),
-    "lstm_both": case("LSTM", 4, 3, bias=True, states=True, peepholes=True, direction="bidirectional"), "gru_both": case("GRU", 2, 1, bias=True, states=True, direction="bidirectional"),
-    "lengths": case("LSTM", 4, 3, lengths=(2, 4, 0), states=True, bias=True), "lengths_gru": case("GRU", 3, 3, lengths=(0, 1, 3), states=True), "lengths_rnn": case("RNN", 2, 1, lengths=(1,)),
-    "lengths_reverse": case("GRU", 4, 3, lengths=(2, 4, 0), states=True, direction="reverse"), "lengths_both": case("LSTM", 5, 4, lengths=(5, 1, 0, 3), states=True, direction="bidirectional"),
-    "batch_first": case("LSTM", 4, 3, layout=1, states=True), "batch_first_both": case("GRU", 3, 2, layout=1, states=True, direction="bidirectional", lengths=(1, 3)),
-    "batch_first_h": case("RNN", 3, 2, layout=1, left_out=(0,)),
+    "lstm_reverse": case("LSTM", 4, direction="reverse", bias=True), "gru_reverse": case("GRU", direction="reverse", states=True),
+    "lstm_both": case("LSTM", 4, 3, bias=True, states=True, peepholes=True, direction="bidirectional"), "lengths_gru": case("GRU", 3, 3, lengths=(0, 1, 3), states=True),
+    "lengths_both": case("LSTM", 5, 4, lengths=(5, 1, 0, 3), states=True, direction="bidirectional"),
+    "batch_first_both": case("GRU", 3, 2, layout=1, states=True, direction="bidirectional", lengths=(1, 3)),
     # Attributes.
-    "peepholes": case("LSTM", peepholes=True, states=True, bias=True), "coupled": case("LSTM", input_forget=1, peepholes=True, states=True), "clip": case("LSTM", 5, 2, size=7, clip=0.25, bias=True, peepholes=True),
-    "clip_gru": case("GRU", 4, clip=0.125, linear_before_reset=1), "clip_rnn": case("RNN", 4, clip=0.25), "listed": case("LSTM", direction="bidirectional", **LISTED),
-    "names": case("LSTM", activations=list(FORWARD)), "gru_names": case("GRU", activations=["Relu", "ThresholdedRelu"], activation_alpha=[0.125]),
-    "gru_both_names": case("GRU", direction="bidirectional", activations=["Sigmoid", "Tanh", "HardSigmoid", "LeakyRelu"], activation_alpha=[0.3]),
-    **{f"rnn_{name.lower()}": case("RNN", 3, activations=[name], **({"activation_alpha": [0.75], "activation_beta": [0.5]} if name in ("Affine", "ScaledTanh") else {})) for name in FUNCTIONS},
+    "coupled": case("LSTM", input_forget=1, peepholes=True, states=True, activations=["Sigmoid", "ThresholdedRelu", "Tanh"]),
+    "clip": case("LSTM", 5, 2, size=7, clip=0.25, bias=True, peepholes=True), "clip_gru": case("GRU", 4, clip=0.125, linear_before_reset=1),
+    "listed": case("LSTM", direction="bidirectional", **LISTED), "names": case("LSTM", activations=list(FORWARD)),
+    "gru_names": case("GRU", activations=["Relu", "ThresholdedRelu"], activation_alpha=[0.125]), "gru_linear": case("GRU", 3, 3, linear_before_reset=1, activations=["HardSigmoid", "LeakyRelu"]),
     # Weights that are inputs; versions; f16, whose states are f32.
-    "computed": case("LSTM", bias=True, peepholes=True, weights=False), "computed_gru": case("GRU", bias=True, weights=False, direction="bidirectional"),
-    "f16": case("LSTM", kind=FLOAT16, bias=True, states=True), "f16_gru": case("GRU", kind=FLOAT16, direction="bidirectional"),
-    "first_version": case("LSTM", opset=6, stated=True), "version_7": case("GRU", opset=7, linear_before_reset=1),
+    "computed": case("LSTM", bias=True, peepholes=True, weights=False), "f16": case("LSTM", kind=FLOAT16, bias=True, states=True), "first_version": case("LSTM", opset=6, stated=True),
     # What is refused.
     "r_shape": refused(r"its input R is f32 of shape 1x20x6; .* must be f32 of shape 1x20x5", shapes={"r": [1, 20, 6]}, hidden_size=5),
     "hidden_size": refused(r"its input R is f32 of shape 1x20x5; .* must be f32 of shape 1x24x6", hidden_size=6), "hidden_zero": refused(r"hidden_size=0 is not a size", hidden_size=0),
@@ -200,4 +194,17 @@ CASES = {
     "activation": refused(r"activation 'Swish' is not supported", activations=["Swish", "Tanh", "Tanh"]), "activations": refused(r"it has 2 activations; 3 are needed", activations=["Tanh", "Tanh"]),
     "affine": refused(r"activation Affine needs a number each", op="RNN", activations=["Affine"], activation_alpha=[1.0]),
     "inputs": refused(r"it has 7 inputs; at most 6 are known", op="GRU", inputs=("x", "w", "r", "", "", "", "more")),
+}
+MORE = {
+    "lstm": case("LSTM"), "gru": case("GRU"), "gru_one": case("GRU", 1, 1, 1, 1), "gru_long": case("GRU", 17, 1, 4, 19, bias=True), "rnn": case("RNN"), "no_steps_gru": case("GRU", 0, 1),
+    "lstm_h": case("LSTM", outputs=2, left_out=(0,), bias=True), "gru_h": case("GRU", left_out=(0,)),
+    "rnn_both": case("RNN", 3, 3, direction="bidirectional"), "gru_both": case("GRU", 2, 1, bias=True, states=True, direction="bidirectional"),
+    "lengths": case("LSTM", 4, 3, lengths=(2, 4, 0), states=True, bias=True), "lengths_rnn": case("RNN", 2, 1, lengths=(1,)),
+    "lengths_reverse": case("GRU", 4, 3, lengths=(2, 4, 0), states=True, direction="reverse"),
+    "batch_first": case("LSTM", 4, 3, layout=1, states=True), "batch_first_h": case("RNN", 3, 2, layout=1, left_out=(0,)),
+    "peepholes": case("LSTM", peepholes=True, states=True, bias=True), "clip_rnn": case("RNN", 4, clip=0.25),
+    "gru_both_names": case("GRU", direction="bidirectional", activations=["Sigmoid", "Tanh", "HardSigmoid", "LeakyRelu"], activation_alpha=[0.3]),
+    **{f"rnn_{name.lower()}": case("RNN", 3, activations=[name], **({"activation_alpha": [0.75], "activation_beta": [0.5]} if name in ("Affine", "ScaledTanh") else {})) for name in FUNCTIONS},
+    "computed_gru": case("GRU", bias=True, weights=False, direction="bidirectional"), "f16_gru": case("GRU", kind=FLOAT16, direction="bidirectional"),
+    "version_7": case("GRU", opset=7, linear_before_reset=1),
 }
