@@ -93,9 +93,7 @@ static enum uk_status infer(struct uk_network *n) {
 
     if (!g->open_count)
         return uk_infer(g, uk_fold_by_interpreter, n->context);
-    s = uk_open_copy(g, &before);
-    if (!s)
-        s = uk_points_choose(g);
+    s = uk_open_copy(g, &before) ? uk_graph_no_memory(g) : uk_points_choose(g);
     if (!s)
         s = uk_infer(g, uk_fold_by_interpreter, n->context);
     n->is_opening = !s;

@@ -47,7 +47,7 @@ static enum uk_status widen_constant(struct uk_graph *g, struct uk_graph_value *
     uk_allow_constant(g, count * (int64_t)sizeof(float));
     float *to = uk_constant_alloc(g, count * (int64_t)sizeof *to);
     if (!to)
-        return g->status;
+        return uk_graph_no_memory(g); /* or why it is refused */
     for (int64_t i = 0; i < count; i++)
         to[i] = v->type == UK_F16 ? f16_value(from[i]) : bf16_value(from[i]);
     v->data = to;

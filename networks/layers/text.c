@@ -497,6 +497,7 @@ enum uk_status uk_write_program(struct uk_writer *w, const char **text) {
     for (int i = 0; i < w->tensors; i++)
         if (!w->tensor[i].expression)
             declare(w, &out, &w->tensor[i]);
+    w->failed |= w->statements.failed;
     if (!w->failed && !w->statements.text && w->g->points.count) {
         *text = uk_strdup(&w->g->arena, ""); /* at this point nothing is to be computed */
     } else if (!w->failed && w->statements.text && out.text) {

@@ -40,16 +40,19 @@ struct uniting {
 
 /* ---- forms of tokens ---- */
 
-static bool read_point(struct uniting *u, int point) {
+static enum uk_status read_point(struct uniting *u, int point) {
     struct uk_word *token = NULL;
     const int count = u->t->text[point] ? uk_words_of(u->t->text[point], &token) : 0;
+    bool has_memory = count >= 0;
 
-    if (count > 0 && uk_words_alike(u->token, u->tokens, token, count) &&
-        (u->integer[point] = malloc(((size_t)count + 1) * sizeof **u->integer)))
-        for (int i = 0; i < count; i++)
+    if (count > 0 && uk_words_alike(u->token, u->tokens, token, count)) {
+        u->integer[point] = malloc(((size_t)count + 1) * sizeof **u->integer);
+        has_memory = u->integer[point];
+        for (int i = 0; i < count && has_memory; i++)
             u->integer[point][i] = token[i].integer;
+    }
     free(token);
-    return u->integer[point];
+    return has_memory ? UK_OK : uk_graph_no_memory(u->g);
 }
 
 /* Refuses the layer because of its text at the point. */
@@ -342,10 +345,10 @@ static enum uk_status unite(struct uniting *u) {
     const struct uk_size_points *p = &u->g->points;
     enum uk_status s = UK_OK;
 
-    for (int k = 0; k < p->count; k++)
-        read_point(u, k);
-    if (!u->integer[p->base])
-        return refuse_text(u, p->base);
+    for (int k = 0; k < p->count && !s; k++)
+        s = read_point(u, k);
+    if (!s && !u->integer[p->base])
+        s = refuse_text(u, p->base);
     for (int i = 0; i < u->g->open_count && !s; i++) {
         for (int k = 0; k < 2 && !s; k++)
             if (p->below[i][k] >= 0 && !u->integer[p->below[i][k]])

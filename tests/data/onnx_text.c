@@ -131,7 +131,7 @@ static void put_data(struct bytes *t, int type, char how, char *numbers, const c
     const bool single = type == 1, real = type == 11;
     int64_t i = 0;
 
-    for (; word; word = strtok_r(NULL, at, &save), i++)
+    for (; word && (how != '~' || i < all); word = strtok_r(NULL, at, &save), i++)
         if (how == ':' && (single || real))
             put_element(&data, type, word);
         else if (how == ':')
@@ -146,10 +146,49 @@ static void put_data(struct bytes *t, int type, char how, char *numbers, const c
 
 /* ---- lines ---- */
 
+enum { MOST_GRAPHS = 16, MOST_DEPTH = 4 };
+
+struct graph {
+    char name[16];
+    struct bytes bytes;
+};
+
 struct model {
     struct bytes graph, rest;
     bool has_opset;
+    struct graph done[MOST_GRAPHS];  /* graphs that attributes may have */
+    struct graph around[MOST_DEPTH]; /* those whose lines go on after the end of `graph`, with its name */
+    int done_count, depth;
 };
+
+static void begin_graph(struct model *m, const char *name) {
+    if (m->depth == MOST_DEPTH || m->done_count + m->depth >= MOST_GRAPHS)
+        return;
+    struct graph *around = &m->around[m->depth++];
+    snprintf(around->name, sizeof around->name, "%s", name);
+    around->bytes = m->graph;
+    m->graph = (struct bytes){0};
+}
+
+static void end_graph(struct model *m) {
+    if (!m->depth)
+        return;
+    struct graph *done = &m->done[m->done_count++];
+    *done = m->around[--m->depth];
+    const struct bytes ended = m->graph;
+    m->graph = done->bytes;
+    done->bytes = ended;
+}
+
+static void put_graph(struct bytes *b, unsigned field, const struct model *m, const char *name) {
+    struct bytes none = {0};
+    const struct bytes *graph = &none;
+
+    for (int i = 0; i < m->done_count; i++)
+        if (!strcmp(m->done[i].name, name))
+            graph = &m->done[i].bytes;
+    put_part(b, field, graph->at, graph->length);
+}
 
 static void put_value(struct model *m, unsigned field, const char *name, const char *type, char *shape) {
     struct bytes value = {0}, of = {0}, tensor = {0}, dims = {0};
@@ -209,7 +248,7 @@ static void put_file(struct model *m, const char *name, const char *type, char *
     put_message(&m->graph, 5, &t);
 }
 
-static void put_attribute(struct bytes *node, char *word) {
+static void put_attribute(const struct model *m, struct bytes *node, char *word) {
     static const char letters[] = "zfstgFIS";
     static const int types[] = {14, 1, 3, 4, 5, 6, 7, 8};
     struct bytes a = {0}, t = {0};
@@ -226,7 +265,7 @@ static void put_attribute(struct bytes *node, char *word) {
     } else if (is[1] == 's') {
         put_word(&a, 4, value);
     } else if (is[1] == 'g') {
-        put_message(&a, 6, &t);
+        put_graph(&a, 6, m, value);
     } else if (is[1] == 't' && (part = strtok_r(value, ":", &save))) {
         const int type = type_of(part);
         char *shape = strtok_r(NULL, ":", &save), *numbers = strtok_r(NULL, ":", &save);
@@ -265,7 +304,7 @@ static void put_node(struct model *m, char *type, char **save) {
         if (!strcmp(word, "->"))
             field = 2;
         else if (strchr(word, '=') && strchr(word, '=')[1] && strchr(word, '=')[2] == ':')
-            put_attribute(&node, word);
+            put_attribute(m, &node, word);
         else
             put_word(&node, field, strcmp(word, "_") ? word : "");
     put_message(&m->graph, 1, &node);
@@ -291,6 +330,14 @@ static void put_line(struct model *m, char *line) {
 
     if (!first)
         return;
+    if (!strcmp(first, "graph") && (word[0] = strtok_r(NULL, " ", &save))) {
+        begin_graph(m, word[0]);
+        return;
+    }
+    if (!strcmp(first, "end")) {
+        end_graph(m);
+        return;
+    }
     while (kind < 6 && strcmp(kinds[kind].name, first) != 0)
         kind++;
     if (kind == 6) {
@@ -328,6 +375,10 @@ unsigned char *onnx_of_text(const char *text, size_t *length) {
     for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         put_line(&m, line);
     free(copy);
+    while (m.depth)
+        end_graph(&m);
+    for (int i = 0; i < m.done_count; i++)
+        free(m.done[i].bytes.at);
     if (!m.has_opset)
         put_opset(&m, "17", NULL);
     put_message(&m.rest, 7, &m.graph);

@@ -11,8 +11,11 @@
  *     Conv[@DOMAIN][#NAME] x w _ -> y a=i:1 b=I:1,2 c=f:0.5 d=F:1,2 e=s:text f=S:a,b g=t:f32:2:1,2 h=g: k=z:
  *                                        a node; "_": omitted value. Attributes: int (i), ints (I),
  *                                        float (f), floats (F), text (s), texts (S), tensor (t: type,
- *                                        shape, numbers), graph (g), of the unknown type 14 (z)
+ *                                        shape, numbers), graph (g; empty without a name), of the
+ *                                        unknown type 14 (z)
  *     output y
+ *     graph b                            begins a graph with its own lines, up to "end"; later nodes have it
+ *     end                                as attributes h=g:b. At most 16, 4 within each other
  *
  * Types are named in ONNX's order ("f32"), or numbers. In names, %XX is the byte with that value. Lines that
  * begin with any other word are nodes. Nothing is checked.
