@@ -61,6 +61,15 @@ static const char *const models[] = {
     "If yes -> p q then_branch=g:a else_branch=g:o\noutput p\noutput q\n",
     "opset 14\ninput x f32 N,2,3\ninit w f32 1,6,3 ~ 0.5 1 -1\ninit r f32 1,6,2 ~ 0.25 -0.5\ninput l i32 2\n"
     "GRU x w r _ l -> y h direction=s:reverse linear_before_reset=i:1\noutput y\noutput h\n",
+    /* A loop that data end, with results of a given number of iterations, and a branch at run time. */
+    "opset 22\ninput h f32 2\ninput n i64 -\ninput c bool -\ninit m i64 - = 3\ngraph b\ninput i i64 ?\ninput "
+    "d bool ?\ninput s f32 "
+    "?\n"
+    "Add s h -> t\nLess i n -> e\noutput e\noutput t\nend\nLoop _ c h -> p body=g:b\n"
+    "graph a\ninput i i64 ?\ninput d bool ?\ninput s f32 ?\nAdd s h -> t\noutput d\noutput t\noutput s\nend\n"
+    "Loop m _ h -> q r body=g:a\n"
+    "graph yes\nRelu p -> u\noutput u\nend\ngraph no\noutput q\nend\n"
+    "If c -> y then_branch=g:yes else_branch=g:no\noutput y\noutput r\n",
     /* A state whose rows are appended, weights of f16. */
     "opset 22\ninput past.0.key f32 1,P,2\ninput x f32 1,1,2\ninit w f16 2,2 ~ 1\nCast w -> v to=i:1\n"
     "MatMul x v -> k\nConcat past.0.key k -> present.0.key axis=i:1\nMul present.0.key present.0.key -> m\n"
@@ -82,6 +91,7 @@ static const struct {
                    {.sizes = 0},
                    {.range = {"N", 0, 3, 1}},
                    {.range = {"N", 2, 10, 2}},
+                   {.sizes = 0},
                    {.range = {"P", 0, 4, 1}, .has_states = true}};
 
 static enum uk_status read_model(struct uk_network **n, int i) {
@@ -173,7 +183,7 @@ static void make_all(struct uk_network *n) {
 }
 
 static void making(void **state) {
-    static const int made[] = {0, MODELS - 3, MODELS - 1};
+    static const int made[] = {0, MODELS - 4, MODELS - 2, MODELS - 1};
 
     (void)state;
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
