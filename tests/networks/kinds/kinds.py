@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of the kinds that people export, small and seeded: what they compute is compared in one of these ways.
 
-    kinds.py check UK [NAME...]               each layer with the interpreter, here
+    kinds.py check UK [NAME...]               each layer with the interpreter, here; all networks are read with open sizes
     kinds.py compare UK TARGETS [NAME...]     outputs with ONNX Runtime's, here at three drawn sizes, and for targets (commas
                                               between them, or none) at one; for those of BYTES also with RISC-V P
     kinds.py open RANGES DRAWS [NAME...]      with open sizes, by ranges.c
@@ -107,8 +107,19 @@ def runs_of(name, folder, count=1):
         yield sizes, ["run", path, *(f"--size={k}={v}" for k, v in sizes.items()), *write_inputs(graph, sizes, folder, draw)]
 
 
-def check(name, folder, uk):
-    return next((what for _, words in runs_of(name, folder) if (what := run([uk, *words, "--check"]))), None)
+def read(name, folder, uk):
+    """A header needs no code, so this is quick."""
+    make, ranges = NETWORKS[name]
+    path = folder / f"{name}.onnx"
+    path.write_bytes(make().model())
+    return run([uk, "compile", path, "-o", folder / f"{name}.h", *(f"--size={size}" for size in ranges)])
+
+
+def check(name, folder, uk, checked):
+    what = read(name, folder, uk)
+    if not what and name in checked:
+        what = next((what for _, words in runs_of(name, folder) if (what := run([uk, *words, "--check"]))), None)
+    return what
 
 
 def difference(got, wanted, bound):
@@ -167,7 +178,7 @@ def main():
         sys.stdout.buffer.write(NETWORKS[words[0]][0]().model())
         return
     test = {"check": check, "compare": compare, "open": compare_open}[mode]
-    arguments, names = (words[:1], words[1:]) if mode == "check" else (words[:2], words[2:])
+    arguments, names = ([words[0], words[1:] or NETWORKS], []) if mode == "check" else (words[:2], words[2:])
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names or NETWORKS:
