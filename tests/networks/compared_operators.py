@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares operators with ONNX Runtime: those of the domain com.microsoft, whose definition it is, and forms of
-ONNX's own that no definition in plain Python is written for. Needs onnx, onnxruntime, numpy.
+ONNX's own that no definition in plain Python is written for. Products of bytes are compared with NumPy, too. Needs onnx,
+onnxruntime, numpy.
 
     compared_operators.py UK [PATTERN]
 """
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import byte_products
 import numpy
 import onnx
 import onnxruntime
@@ -30,15 +32,15 @@ def whole(kind, least, most, *shape):
     return rng.integers(least, most + 1, shape).astype(kind)
 
 
-def add(name, op, inputs, outputs=1, constants=(), bound=2e-5, domain=MICROSOFT, opset=21, refused=None, slack=0, **attributes):
+def add(name, op, inputs, outputs=1, constants=(), bound=2e-5, domain=MICROSOFT, opset=21, refused=None, slack=0, saturates=False, **attributes):
     """A case of one node. inputs: arrays in order, or None; constants: numbers of those that are initializers;
     outputs: their number, or names ("" : left out); refused: a part of the message that refuses it; slack: how far
-    apart integers may be."""
+    apart integers may be; saturates: ONNX Runtime saturates sums within the product, so NumPy alone decides."""
     outputs = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
     names = [f"x{i}" if v is not None else "" for i, v in enumerate(inputs)]
     nodes = [helper.make_node(op, names, outputs, domain=domain, name=op.lower(), **attributes)]
     given = {f"x{i}": v for i, v in enumerate(inputs) if v is not None}
-    CASES[name] = (nodes, given, {f"x{i}" for i in constants}, [o for o in outputs if o], opset, bound, refused, slack)
+    CASES[name] = (nodes, given, {f"x{i}" for i in constants}, [o for o in outputs if o], opset, bound, refused, slack, saturates)
 
 
 def model_of(nodes, given, constants, outputs, opset):
@@ -64,8 +66,15 @@ def difference(got, wanted, bound, slack):
     return f"{wrong.sum()} of {wrong.size} elements differ; {i} is {got[i]}, not {wanted[i]}"
 
 
+def runtime_outputs(model, outputs, given):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(outputs, given)
+
+
 def failure(uk, folder, case):
-    nodes, given, constants, outputs, opset, bound, refused, slack = case
+    nodes, given, constants, outputs, opset, bound, refused, slack, saturates = case
     model = model_of(nodes, given, constants, outputs, opset)
     path = folder / "m.onnx"
     onnx.save(model, str(path))
@@ -79,15 +88,17 @@ def failure(uk, folder, case):
         return None if done.returncode == 1 and refused in done.stderr else f"not refused: {done.stderr[-300:]}"
     if done.returncode:
         return done.stderr[-400:].strip()
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
+    references = {}
+    if nodes[0].op_type in byte_products.DEFINED:
+        references["NumPy"] = [byte_products.DEFINED[nodes[0].op_type]([given.get(k) for k in nodes[0].input])]
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        wanted = session.run(outputs, {k: v for k, v in given.items() if k not in constants})
+        if not saturates:
+            references["ONNX Runtime"] = runtime_outputs(model, outputs, {k: v for k, v in given.items() if k not in constants})
     except Exception as e:  # its own classes have no common base
         return f"ONNX Runtime: {e}"[:300]
-    wrong = [difference(numpy.load(folder / f"{o}.npy"), w, bound, slack) for o, w in zip(outputs, wanted, strict=True)]
-    return next((f"{o}: {w}" for o, w in zip(outputs, wrong) if w), None)
+    got = [numpy.load(folder / f"{o}.npy") for o in outputs]
+    wrong = [(by, o, difference(y, w, bound, slack)) for by, wanted in references.items() for o, y, w in zip(outputs, got, wanted, strict=True)]
+    return next((f"{o}: {w} by {by}" for by, o, w in wrong if w), None)
 
 
 def main():
@@ -284,37 +295,48 @@ def byte(kind, *shape):
     return whole(kind, *((0, 255) if kind is U8 else (-128, 127)), *shape)
 
 
-def weights_of(kind, *shape):
-    """Signed ones have 7 bits: on CPUs without VNNI, ONNX Runtime saturates sums of two products of unsigned and signed bytes."""
+def seven_bits(kind, *shape):
+    """On CPUs without VNNI, ONNX Runtime saturates sums of two products of unsigned and signed bytes: with signed weights of 7 bits it
+    needs not."""
     return whole(I8, -64, 63, *shape) if kind is I8 else byte(kind, *shape)
 
 
-for a in (U8, I8):
-    for b in (U8, I8):
-        for constants in ((), (1,), (1, 3)):
-            name = f"MatMulInteger_{a.__name__}_{b.__name__}_{len(constants)}"
-            add(name, "MatMulInteger", [byte(a, 2, 7, 13), weights_of(b, 13, 11), byte(a), byte(b)], domain="", constants=constants)
-add("MatMulInteger_plain", "MatMulInteger", [byte(U8, 7, 13), weights_of(I8, 13, 11)], domain="")
-add("MatMulInteger_columns", "MatMulInteger", [byte(U8, 7, 13), weights_of(I8, 13, 11), byte(U8), byte(I8, 11)], domain="", constants=(1, 3))
-add("MatMulInteger_columns_computed", "MatMulInteger", [byte(U8, 7, 13), byte(U8, 13, 11), byte(U8), byte(U8, 11)], domain="")
-add("MatMulInteger_batches", "MatMulInteger", [byte(U8, 3, 1, 7, 13), weights_of(I8, 2, 13, 11), byte(U8), byte(I8)], domain="")
-add("MatMulInteger_zero", "MatMulInteger", [byte(U8, 7, 13), weights_of(I8, 13, 11), byte(U8), numpy.zeros((), I8)], domain="", constants=(1, 3))
+def byte_products_of(weights, suffix, **more):
+    """weights: draws them from a type and a shape."""
+    scale = lambda *shape: f32(*shape, least=0.01, most=0.1)
+    for a in (U8, I8):
+        for b in (U8, I8):
+            for constants in ((), (1,), (1, 3)):
+                name = f"MatMulInteger_{a.__name__}_{b.__name__}_{len(constants)}"
+                add(name + suffix, "MatMulInteger", [byte(a, 2, 7, 13), weights(b, 13, 11), byte(a), byte(b)], domain="", constants=constants, **more)
+    for name, inputs, constants in (
+        ("plain", [byte(U8, 7, 13), weights(I8, 13, 11)], ()),
+        ("columns", [byte(U8, 7, 13), weights(I8, 13, 11), byte(U8), byte(I8, 11)], (1, 3)),
+        ("columns_computed", [byte(U8, 7, 13), weights(U8, 13, 11), byte(U8), byte(U8, 11)], ()),
+        ("batches", [byte(U8, 3, 1, 7, 13), weights(I8, 2, 13, 11), byte(U8), byte(I8)], ()),
+        ("zero", [byte(U8, 7, 13), weights(I8, 13, 11), byte(U8), numpy.zeros((), I8)], (1, 3)),
+    ):
+        add(f"MatMulInteger_{name}{suffix}", "MatMulInteger", inputs, domain="", constants=constants, **more)
+    for kind in (U8, I8):
+        for name, op, inputs, constants in (
+            ("", "MatMulIntegerToFloat", [byte(U8, 2, 7, 13), weights(kind, 13, 11), scale(), scale(11), byte(U8), byte(kind, 11), f32(11)], (1, 3, 5, 6)),
+            ("_plain", "MatMulIntegerToFloat", [byte(U8, 7, 13), weights(kind, 13, 11), scale(), scale(1)], ()),
+            ("", "DynamicQuantizeMatMul", [f32(7, 13), weights(kind, 13, 11), scale(11), byte(kind, 11), f32(11)], (1, 2, 3, 4)),
+            ("_plain", "DynamicQuantizeMatMul", [f32(7, 13), weights(kind, 13, 11), scale()], (1,)),
+        ):
+            add(f"{op}_{kind.__name__}{name}{suffix}", op, inputs, constants=constants, bound=1e-4, **more)
+        for name, columns, constants in (("computed", (), ()), ("columns", (11,), (3, 4, 5))):
+            low = lambda *shape: f32(*shape, least=0.01, most=0.02)
+            inputs = [byte(U8, 7, 13), low(), byte(U8), weights(kind, 13, 11), low(*columns), byte(kind, *columns), f32(least=0.1, most=0.2), byte(U8)]
+            add(f"QLinearMatMul_{kind.__name__}_{name}{suffix}", "QLinearMatMul", inputs, domain="", constants=constants, slack=1, **more)
+
+
+byte_products_of(seven_bits, "")
+byte_products_of(byte, "_eight_bits", saturates=True)
 BYTES, KERNEL = byte(U8, 2, 4, 6, 7), byte(U8, 6, 4, 3, 3)
 add("ConvInteger", "ConvInteger", [BYTES, KERNEL, byte(U8), byte(U8)], domain="", pads=[1, 1, 1, 1])
 add("ConvInteger_constant", "ConvInteger", [BYTES, KERNEL, byte(U8), byte(U8)], domain="", constants=(1, 3), pads=[1, 0, 2, 1], strides=[2, 1])
 add("ConvInteger_zero", "ConvInteger", [BYTES, byte(U8, 8, 2, 2, 2), byte(U8)], domain="", constants=(1,), group=2)
-for kind in (U8, I8):
-    more = {"bound": 1e-4}
-    add(f"MatMulIntegerToFloat_{kind.__name__}", "MatMulIntegerToFloat",
-        [byte(U8, 2, 7, 13), weights_of(kind, 13, 11), f32(least=0.01, most=0.1), f32(11, least=0.01, most=0.1), byte(U8), byte(kind, 11), f32(11)], constants=(1, 3, 5, 6), **more)
-    add(f"MatMulIntegerToFloat_{kind.__name__}_plain", "MatMulIntegerToFloat", [byte(U8, 7, 13), weights_of(kind, 13, 11), f32(least=0.01, most=0.1), f32(1, least=0.01, most=0.1)], **more)
-    add(f"DynamicQuantizeMatMul_{kind.__name__}", "DynamicQuantizeMatMul", [f32(7, 13), weights_of(kind, 13, 11), f32(11, least=0.01, most=0.1), byte(kind, 11), f32(11)], constants=(1, 2, 3, 4), **more)
-    add(f"DynamicQuantizeMatMul_{kind.__name__}_plain", "DynamicQuantizeMatMul", [f32(7, 13), weights_of(kind, 13, 11), f32(least=0.01, most=0.1)], constants=(1,), **more)
-    add(f"QLinearMatMul_{kind.__name__}_computed", "QLinearMatMul",
-        [byte(U8, 7, 13), f32(least=0.01, most=0.02), byte(U8), weights_of(kind, 13, 11), f32(least=0.01, most=0.02), byte(kind), f32(least=0.1, most=0.2), byte(U8)], domain="", slack=1)
-    add(f"QLinearMatMul_{kind.__name__}_columns", "QLinearMatMul",
-        [byte(U8, 7, 13), f32(least=0.01, most=0.02), byte(U8), weights_of(kind, 13, 11), f32(11, least=0.01, most=0.02), byte(kind, 11), f32(least=0.1, most=0.2), byte(U8)],
-        domain="", constants=(3, 4, 5), slack=1)
 for name, x in {"": f32(3, 4), "_above": f32(5, least=2, most=3), "_below": f32(5, least=-3, most=-2), "_none": numpy.zeros((4, 2), numpy.float32)}.items():
     add(f"DynamicQuantizeLinear{name}", "DynamicQuantizeLinear", [x], 3, domain="")
 
