@@ -96,31 +96,55 @@ def difference(path, wanted, bound):
     return None
 
 
-def failure(uk, name, case, folder):
-    """Returns what is wrong; None: nothing."""
-    path = os.path.join(folder, name + ".onnx")
-    with open(path, "wb") as f:
+def write(path, case):
+    """Writes the model and its inputs."""
+    with open(path + ".onnx", "wb") as f:
         f.write(case.model)
-    words = [uk, "run", path, *(["--check"] if case.layers else []), *case.options]
     for key, array in case.inputs.items():
-        words.append(f"--input={key}={path}.{key}.npy")
         with open(f"{path}.{key}.npy", "wb") as f:
             f.write(npy(array.shape, array.values, array.kind))
-    outputs = [f"{path}.{i}.npy" for i in range(len(case.outputs))]
-    done = subprocess.run([*words, *("--output=" + o for o in outputs)], capture_output=True, text=True, check=False)
+
+
+def outputs_differ(path, case):
+    """Returns how outputs that were written differ from those wanted; None: not at all."""
+    wrong = (difference(f"{path}.{i}.npy", wanted, case.bound) for i, wanted in enumerate(case.outputs))
+    return next((f"output {i}: {w}" for i, w in enumerate(wrong) if w), None)
+
+
+def run_command(uk, path, case):
+    """Runs a case by the command; returns what is wrong, None: nothing."""
+    words = [uk, "run", path + ".onnx", *case.options, *(f"--input={key}={path}.{key}.npy" for key in case.inputs)]
+    done = subprocess.run([*words, *(f"--output={path}.{i}.npy" for i in range(len(case.outputs)))], capture_output=True, text=True, check=False)
     if case.refused:
         right = done.returncode == 1 and re.search(case.refused, done.stderr)
         return None if right else f"exit status {done.returncode}, {done.stderr[-400:]}, not refused by {case.refused!r}"
     if done.returncode:
         return f"exit status {done.returncode}: {done.stderr[-600:]}"
-    if case.layers and not re.search(rf"^check: {case.layers} layers?,", done.stdout, re.M):
-        return f"it does not have {case.layers} layers: {done.stdout}"
-    wrong = (difference(o, wanted, case.bound) for o, wanted in zip(outputs, case.outputs, strict=True))
-    return next((f"output {i}: {w}" for i, w in enumerate(wrong) if w), None)
+    return outputs_differ(path, case)
 
 
-def failures(uk, cases):
-    """Runs all cases, a dictionary by name; returns a line for each that fails."""
+def run_together(evaluate, way, cases):
+    """Runs (name, path, case) in one process, where way is compile or interpret; returns a line for each that fails."""
+    lines = "".join(f"{way} {case.layers} {path}\n" for _, path, case in cases)
+    done = subprocess.run([evaluate], input=lines, capture_output=True, text=True, check=False)
+    reasons = dict((line + " ").split(" ", 1) for line in done.stdout.splitlines())
+    early = f"evaluate ended with exit status {done.returncode}: {done.stderr[-400:]}"
+    found = [(name, reasons.get(path, early).strip() or outputs_differ(path, case)) for name, path, case in cases]
+    return [f"{name}: {way}: {what}" for name, what in found if what]
+
+
+def failures(uk, evaluate, cases, every):
+    """Runs all cases, a dictionary by name; returns a line for each that fails.
+
+    Cases that are refused, or have options, run by the command. The layers of all others are interpreted; each
+    `every`-th of them is compiled too, which takes most of the time."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = pool.map(lambda item: (item[0], failure(uk, *item, folder)), cases.items())
-        return [f"{name}: {what}" for name, what in found if what]
+        places = [(name, os.path.join(folder, str(i)), case) for i, (name, case) in enumerate(cases.items())]
+        for _, path, case in places:
+            write(path, case)
+        apart = [place for place in places if place[2].refused or place[2].options]
+        together = [place for place in places if place not in apart]
+        wrong = run_together(evaluate, "interpret", together)
+        halves = pool.map(lambda part: run_together(evaluate, "compile", part), (together[:: 2 * every], together[every :: 2 * every]))
+        found = pool.map(lambda place: (place[0], run_command(uk, *place[1:])), apart)
+        return [*wrong, *(line for half in halves for line in half), *(f"{name}: {what}" for name, what in found if what)]
