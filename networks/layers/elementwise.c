@@ -172,42 +172,7 @@ enum uk_status uk_infer_where(struct uk_graph *g, struct uk_graph_node *n) {
     return UK_OK;
 }
 
-/* ---- Mod, BitShift ---- */
-
-enum uk_status uk_infer_mod(struct uk_graph *g, struct uk_graph_node *n) {
-    const bool truncated = uk_attribute_int(n, "fmod", 0);
-    enum uk_status s = uk_infer_broadcast(g, n);
-
-    if (!s && uk_is_real(n->input[0]->type) && (!truncated || n->input[0]->type == UK_F64))
-        s = uk_graph_fail(g, UK_REFUSED, n, "%s of %s is not supported", truncated ? "fmod=1" : "fmod=0",
-                          uk_type_name(n->input[0]->type));
-    return s;
-}
-
-/* The remainder has the sign of the dividend with fmod=1, else of the divisor. That of f32 is computed in f64
- * and in two steps of 27 bits of the quotient, so that products are exact; it is inexact if the quotient is
- * 2^54 or more. A rounded quotient of the first step may be one too large; the second step corrects it. */
-const char *uk_express_mod(struct uk_graph *g, const struct uk_graph_node *n) {
-    static const char remainder[] = "$0 - $0 / $1 * $1";
-    const enum uk_type type = n->input[0]->type;
-
-    if (uk_is_real(type)) {
-        const char *size = "abs(f64($0))", *by = "abs(f64($1))",
-                   *part = uk_format(
-                       &g->arena, "(%1$s - floor(%1$s / %2$s * 7.450580596923828e-09) * 134217728.0 * %2$s)",
-                       size, by);
-        return part ? uk_format(
-                          &g->arena,
-                          "select(abs($1) == inf and abs($0) != inf, $0, f32(%1$s - floor(%1$s / %2$s) * "
-                          "%2$s) * select($0 < 0, -1, 1))",
-                          part, by)
-                    : NULL;
-    }
-    return uk_attribute_int(n, "fmod", 0) || type == UK_U8 || type == UK_U16 || type == UK_U32 ||
-                   type == UK_U64
-               ? remainder
-               : uk_format(&g->arena, "%1$s + select(($0 ^ $1) < 0 and %1$s != 0, $1, 0)", remainder);
-}
+/* ---- BitShift ---- */
 
 const char *uk_express_bit_shift(struct uk_graph *g, const struct uk_graph_node *n) {
     (void)g;

@@ -324,6 +324,13 @@ UK_INFER(roi_align); /* region.c */
 UK_WRITE(roi_align);
 UK_INFER(deform_conv); /* deform_conv.c */
 UK_WRITE(deform_conv);
+UK_EXPAND(mod); /* remainder.c */
+UK_EXPRESS(mod);
+UK_INFER(remainder);
+UK_EXPRESS(remainder_step);
+UK_EXPRESS(remainder_end);
+UK_EXPRESS(remainder_high);
+UK_EXPRESS(signed_remainder);
 UK_INFER(trilu); /* mask.c */
 UK_WRITE(trilu);
 UK_INFER(eye);
@@ -390,7 +397,6 @@ UK_INFER(batch_normalization); /* elementwise.c */
 UK_INFER(cast);
 UK_INFER(cast_like);
 UK_INFER(where);
-UK_INFER(mod);
 UK_INFER(power);
 UK_INFER(swiglu);
 UK_INFER(prelu);
@@ -455,7 +461,6 @@ enum uk_status uk_fold_nonzero(struct uk_graph *g, struct uk_graph_node *n);
 UK_EXPRESS(clip);
 UK_EXPRESS(is_inf);
 UK_EXPRESS(cast);
-UK_EXPRESS(mod);
 UK_EXPRESS(bit_shift);
 UK_EXPRESS(power);
 UK_EXPRESS(gelu);

@@ -67,13 +67,20 @@ enum uk_status uk_infer_qlinear_softmax(struct uk_graph *g, struct uk_graph_node
 static void write_rest(struct uk_writer *w, const struct uk_graph_node *n, const char *left, const char *over,
                        const char *all, const char *power) {
     const char *sum = *over ? "sum(" : "", *end = *over ? ") " : "";
-    char term[256];
+    char term[768];
 
     snprintf(term, sizeof term, power, all, left);
     uk_write(w, n, "@s[%s] = %s%s%sselect($0[%s] == @m[%s], 0, %s)", left, sum, over, end, all, left, term);
     uk_write(w, n, "@c[%s] = %s%s%sselect($0[%s] == @m[%s], %s(1), 0)", left, sum, over, end, all, left,
              uk_type_name(n->input[0]->type));
 }
+
+/* The exponential of the exact difference of x, $0[%1$s], and the maximum m, @m[%2$s]. The rounding error of
+ * d = x - m, by Knuth's TwoSum, is (x - (d - b)) - (m + b), b = d - x; it is as large as the logarithm's tail
+ * has digits to lose. */
+static const char exact_power[] = "@e[%1$s] * select(abs($0[%1$s]) < inf, 1 + (($0[%1$s] - (($0[%1$s] - "
+                                  "@m[%2$s]) - (($0[%1$s] - @m[%2$s]) - "
+                                  "$0[%1$s]))) - (@m[%2$s] + (($0[%1$s] - @m[%2$s]) - $0[%1$s]))), 1)";
 
 /* Writes the maximum @m, the exponentials @e relative to it and their sums @s; for LogSoftmax the sums of
  * write_rest(). left: the subscripts of @m and @s. scale: that of bytes; NULL: the input is not quantized. */
@@ -108,7 +115,7 @@ static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_no
         uk_write(w, n, "@s[%s] = sum(%s) @e[%s]", left, over, all);
     } else {
         uk_write_temp(w, n, "c", type, rank, kept, NULL);
-        write_rest(w, n, left, over, all, "@e[%s]");
+        write_rest(w, n, left, over, all, exact_power);
     }
     return s;
 }

@@ -4,9 +4,10 @@
 import itertools
 import math
 import random
+import struct
 
 from defined import Array, Case, drawn, made, whole
-from onnx_writer import BOOL, FLOAT, INT32, INT64, UINT8, UINT64, model, node, tensor, value
+from onnx_writer import BOOL, DOUBLE, FLOAT, INT32, INT64, UINT8, UINT64, model, node, tensor, value
 
 DRAW = random.Random(47)
 X = drawn(DRAW, (3, 4, 5))
@@ -128,6 +129,20 @@ def binary(op, x, y, rule, kind=None, **attributes):
     return case(op, {"x": x, "b": y}, made(x.shape, lambda *at: rule(x[at], y[at]), kind or x.kind), **attributes)
 
 
+def singles(*values):
+    return Array((len(values),), [struct.unpack("f", struct.pack("f", v))[0] for v in values])
+
+
+def c_fmod(a, b):
+    return NAN if math.isinf(a) or math.isnan(a) or b == 0 else math.fmod(a, b)
+
+
+def python_mod(a, b):
+    """The remainder with the divisor's sign."""
+    r = c_fmod(a, b)
+    return r + b if r != 0 and (r < 0) != (b < 0) else r
+
+
 def wrapped(v, bits, signed=True):
     v &= (1 << bits) - 1
     return v - (1 << bits) if signed and v >> (bits - 1) else v
@@ -166,6 +181,9 @@ BY = Array((8,), [3, 3, -3, -3, 10007, 3, 1, -5], INT64)
 BYTES, MASK = Array((6,), [0, 1, 127, 128, 200, 255], UINT8), Array((6,), [0, 7, 1, 8, 3, 9], UINT8)
 WORDS = Array((4,), [0, 1, 2**63, 2**64 - 1], UINT64)
 FLOATS, BY_FLOATS = Array((8,), [5.5, -5.5, 1e9, -1e9, 3.0, INF, NAN, 0.1]), Array((8,), [2.0, 2.0, 3.0, -7.5, INF, 2.0, 2.0, 0.0])
+FAR, BY_FAR = singles(1e38, -3.4e38, 7e20, 1e38, -1.5e-45, 3e38), singles(1.5e-45, 3.3e-40, 7.1, -0.3, 1e30, 2.9e38)
+DOUBLES = Array((10,), [5.5, -5.5, 4.5e15, -1e9, 3.0, INF, 1e-310, 1.7e308, -1.7e308, NAN], DOUBLE)
+BY_DOUBLES = Array((10,), [2.0, 2.1, 3.7, -7.5, -INF, 2.0, 1e-312, 1.1e308, 1.7e301, 1.0], DOUBLE)
 ANGLES, UNIT, ABOVE, HALVES = [-1e6, -2.0, 0.0, 0.5, 12345.0], [-1.0, -0.25, 0.0, 0.5, 1.0], [1.0, 1.5, 2.0, 100.0, 1e20], [-0.75, -0.25, 0.0, 0.5, 0.875]
 WHERE = [-INF, -1.0, 0.0, NAN, 2.0, INF]
 A, B, C = drawn(DRAW, (3, 4)), drawn(DRAW, (4, 6)), drawn(DRAW, (6,))
@@ -195,8 +213,11 @@ CASES = {
     "nonzero": nonzero(),
     "divide": binary("Div", LONGS, BY, quotient), "divide_words": binary("Div", WORDS, Array((4,), [1, 1, 3, 3], UINT64), lambda a, b: a // b),
     "mod": binary("Mod", LONGS, BY, lambda a, b: a % b), "fmod_of_ints": binary("Mod", LONGS, BY, lambda a, b: a - quotient(a, b) * b, fmod=1),
-    "fmod": binary("Mod", FLOATS, BY_FLOATS, lambda a, b: NAN if math.isinf(a) or math.isnan(a) or b == 0 else math.fmod(a, b), fmod=1),
-    "mod_of_doubles": refused("Mod", {"x": X, "z": X}, "fmod=0 of f32 is not supported"),
+    "fmod": binary("Mod", FLOATS, BY_FLOATS, c_fmod, fmod=1),
+    "mod_of_floats": binary("Mod", FLOATS, BY_FLOATS, python_mod),
+    "fmod_far": binary("Mod", FAR, BY_FAR, math.fmod, fmod=1), "mod_far": binary("Mod", FAR, BY_FAR, python_mod),
+    "fmod_of_doubles": binary("Mod", DOUBLES, BY_DOUBLES, c_fmod, fmod=1), "mod_of_doubles": binary("Mod", DOUBLES, BY_DOUBLES, python_mod),
+    "mod_of_types": refused("Mod", {"x": X, "z": Array(X.shape, X.values, DOUBLE)}, "its inputs have types f32 and f64"),
     "shift_left": binary("BitShift", BYTES, MASK, lambda a, b: wrapped(a << b, 8, False), direction="LEFT"),
     "shift_right": binary("BitShift", BYTES, MASK, lambda a, b: a >> b, direction="RIGHT"),
     "bits_and": binary("BitwiseAnd", LONGS, BY, lambda a, b: a & b), "bits_or": binary("BitwiseOr", LONGS, BY, lambda a, b: a | b),

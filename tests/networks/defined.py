@@ -12,10 +12,10 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
-from onnx_writer import BOOL, FLOAT, FLOAT16, INT4, INT8, INT16, INT32, INT64, UINT4, UINT8, UINT16, UINT32, UINT64, npy
+from onnx_writer import BOOL, DOUBLE, FLOAT, FLOAT16, INT4, INT8, INT16, INT32, INT64, UINT4, UINT8, UINT16, UINT32, UINT64, npy
 
-FORMATS = {"<f4": "f", "<f2": "e", "<i2": "h", "<u2": "H", "<u4": "I", "<u8": "Q", "<i4": "i", "<i8": "q", "|u1": "B", "|i1": "b", "|b1": "B"}
-KINDS = {FLOAT: "<f4", FLOAT16: "<f2", INT16: "<i2", UINT4: "|u1", INT4: "|i1", UINT16: "<u2", UINT32: "<u4", UINT64: "<u8", INT32: "<i4", INT64: "<i8", UINT8: "|u1", INT8: "|i1", BOOL: "|b1"}
+FORMATS = {"<f4": "f", "<f8": "d", "<f2": "e", "<i2": "h", "<u2": "H", "<u4": "I", "<u8": "Q", "<i4": "i", "<i8": "q", "|u1": "B", "|i1": "b", "|b1": "B"}
+KINDS = {FLOAT: "<f4", DOUBLE: "<f8", FLOAT16: "<f2", INT16: "<i2", UINT4: "|u1", INT4: "|i1", UINT16: "<u2", UINT32: "<u4", UINT64: "<u8", INT32: "<i4", INT64: "<i8", UINT8: "|u1", INT8: "|i1", BOOL: "|b1"}
 
 
 @dataclass

@@ -22,16 +22,17 @@ def softplus(v):
 
 def digits():
     x = array(POINTS)
-    logits = [[0.0, -20.0, -30.0], [-1.0, -19.0, -25.5], [5.0, 5.0, -15.0], [0.25, 0.5, 0.75], [-80.0, 3.0, 4.0]]
-    flat = [f32(v) for line in logits for v in line]
-    rest = lambda line: math.log1p(sum(math.exp(v - max(line)) for v in line if v < max(line)) + line.count(max(line)) - 1)
+    logits = [[0.0, -20.0, -30.0], [-1.0, -19.0, -25.5], [5.0, 5.0, -15.0], [0.25, 0.5, 0.75], [-80.0, 3.0, 4.0], [0.37, -27.11, -85.3], [-33.3, 0.61, -90.7]]
+    logits = [list(map(f32, line)) for line in logits]
+    flat = [v for line in logits for v in line]
+    rest = lambda line: math.log1p(sum(math.exp(v - max(line)) for v in line if v < max(line)) + (line.count(max(line)) - 1))
     of = lambda function, values=POINTS: array(list(map(function, values)))
     return case([
         row("Softplus", [x], of(softplus)), row("Mish", [x], of(lambda v: v * math.tanh(softplus(v)))), row("Sigmoid", [x], of(sigmoid)),
         row("Elu", [x], of(lambda v: v if v >= 0 else 2 * math.expm1(v)), alpha=2.0), row("Selu", [x], of(lambda v: GAMMA * (v if v > 0 else ALPHA * math.expm1(v)))),
         row("Celu", [x], of(lambda v: v if v >= 0 else 2 * math.expm1(v / 2)), alpha=2.0), row("HardSwish", [array(EDGE)], of(lambda v: v * min(max(v + 3, 0), 6) / 6, EDGE)),
-        row("LogSoftmax", [array(flat, 5, 3)], array([v - max(line) - rest(line) for line in logits for v in line], 5, 3), axis=1),
-        row("ReduceLogSumExp", [array(flat, 5, 3), constant([1], kind=INT64)], array([max(line) + rest(line) for line in logits], 5, 1)),
+        row("LogSoftmax", [array(flat, len(logits), 3)], array([v - max(line) - rest(line) for line in logits for v in line], len(logits), 3), axis=1),
+        row("ReduceLogSumExp", [array(flat, len(logits), 3), constant([1], kind=INT64)], array([max(line) + rest(line) for line in logits], len(logits), 1)),
     ], ulps=4, opset=22)
 
 

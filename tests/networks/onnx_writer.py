@@ -8,8 +8,8 @@ of the schema that tests need.
 import ast
 import struct
 
-FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, UINT32, UINT64, BFLOAT16, UINT4, INT4 = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 16, 21, 22
-FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", UINT16: "H", INT16: "h", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", UINT32: "I", UINT64: "Q", BFLOAT16: "H"}
+FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64, BFLOAT16, UINT4, INT4 = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 21, 22
+FORMATS = {FLOAT: "f", DOUBLE: "d", UINT8: "B", INT8: "b", UINT16: "H", INT16: "h", INT32: "i", INT64: "q", BOOL: "B", FLOAT16: "e", UINT32: "I", UINT64: "Q", BFLOAT16: "H"}
 
 
 def varint(value):
@@ -125,7 +125,7 @@ def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=No
 
 
 def npy(shape, values, kind=FLOAT):
-    descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", FLOAT16: "<f2", BFLOAT16: "<V2", UINT16: "<u2", UINT32: "<u4",
+    descr = {FLOAT: "<f4", DOUBLE: "<f8", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1", FLOAT16: "<f2", BFLOAT16: "<V2", UINT16: "<u2", UINT32: "<u4",
              UINT64: "<u8", INT16: "<i2", UINT4: "|u1", INT4: "|i1"}[kind]
     kind = {UINT4: UINT8, INT4: INT8}.get(kind, kind)
     head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({''.join(f'{n}, ' for n in shape)}), }}".encode()
