@@ -62,8 +62,9 @@ static struct uk_graph_value *softmax(struct uk_expansion *e, const struct uk_at
 
     if (a->precision != a->type)
         v = cast(e, v, a->precision);
-    v = uk_expand_to(e, NULL, may_be_empty ? "MaskedSoftmax" : "Softmax", 1, v);
-    if (may_be_empty)
+    v = uk_expand_to(e, NULL, may_be_empty || a->sink ? "MaskedSoftmax" : "Softmax", a->sink ? 2 : 1, v,
+                     a->sink);
+    if (may_be_empty || a->sink)
         uk_expand_domain(e, UK_INTERNAL_DOMAIN);
     else
         uk_expand_int(e, "axis", -1);
@@ -83,7 +84,9 @@ static void fold_groups(struct uk_expansion *e, struct uk_attention *a) {
             *masks[i] = uk_expand_reshape(e, NULL, *masks[i], 4, extent);
         }
     }
-    const int64_t extent[] = {a->batch, a->kv_heads, group, a->size};
+    const int64_t extent[] = {a->batch, a->kv_heads, group, a->size}, sinks[] = {1, a->kv_heads, group, 1};
+    if (a->sink && a->sink->extent[1] != 1)
+        a->sink = uk_expand_reshape(e, NULL, a->sink, 4, sinks);
     a->q = uk_expand_reshape(e, NULL, a->q, 4, extent);
     a->group = group;
 }
@@ -248,7 +251,7 @@ enum uk_status uk_infer_mask(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
-/* ---- MaskedSoftmax: rows of -inf become 0 ---- */
+/* ---- MaskedSoftmax: scores, sinks or none. Rows of -inf become 0 ---- */
 
 enum uk_status uk_infer_masked_softmax(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_need_input(g, n, 0);
@@ -256,6 +259,23 @@ enum uk_status uk_infer_masked_softmax(struct uk_graph *g, struct uk_graph_node 
     if (!s && n->input[0]->rank != 4)
         s = uk_graph_fail(g, UK_REFUSED, n, "scores have %d dimensions", n->input[0]->rank);
     return s ? s : uk_set_output(g, n, 0, n->input[0]->type, 4, n->input[0]->extent);
+}
+
+/* A sink counts in the maximum @m and the sum @s. */
+static void write_sinks(struct uk_writer *w, const struct uk_graph_node *n, const char *kept,
+                        const char *all) {
+    const struct uk_graph_value *sink = n->input[1];
+    const char *head = sink->extent[1] == 1 ? "0" : "i1", *row = sink->extent[2] == 1 ? "0" : "i2";
+
+    uk_write_temp(w, n, "t", sink->type, 3, n->input[0]->extent, NULL);
+    uk_write_temp(w, n, "r", sink->type, 3, n->input[0]->extent, NULL);
+    uk_write(w, n, "@t[%s] = max(i3) $0[%s]", kept, all);
+    uk_write(w, n, "@m[%1$s] = max($1[0, %2$s, %3$s, 0], @t[%1$s])", kept, head, row);
+    uk_write(w, n, "@e[%1$s] = exp($0[%1$s] - select(@m[%2$s] == (-inf), 0, @m[%2$s]))", all, kept);
+    uk_write(w, n, "@r[%s] = sum(i3) @e[%s]", kept, all);
+    uk_write(w, n,
+             "@s[%1$s] = @r[%1$s] + exp($1[0, %2$s, %3$s, 0] - select(@m[%1$s] == (-inf), 0, @m[%1$s]))",
+             kept, head, row);
 }
 
 enum uk_status uk_write_masked_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
@@ -266,9 +286,13 @@ enum uk_status uk_write_masked_softmax(struct uk_writer *w, const struct uk_grap
     uk_write_temp(w, n, "m", x->type, 3, x->extent, NULL);
     uk_write_temp(w, n, "s", x->type, 3, x->extent, NULL);
     uk_write_temp_like(w, n, "e", x->type);
-    uk_write(w, n, "@m[%s] = max(i3) $0[%s]", kept, all);
-    uk_write(w, n, "@e[%1$s] = exp($0[%1$s] - select(@m[%2$s] == (-inf), 0, @m[%2$s]))", all, kept);
-    uk_write(w, n, "@s[%s] = sum(i3) @e[%s]", kept, all);
+    if (uk_node_input(n, 1)) {
+        write_sinks(w, n, kept, all);
+    } else {
+        uk_write(w, n, "@m[%s] = max(i3) $0[%s]", kept, all);
+        uk_write(w, n, "@e[%1$s] = exp($0[%1$s] - select(@m[%2$s] == (-inf), 0, @m[%2$s]))", all, kept);
+        uk_write(w, n, "@s[%s] = sum(i3) @e[%s]", kept, all);
+    }
     uk_write_result(w, n, "@e[%1$s] / select(@s[%2$s] == 0, 1, @s[%2$s])", all, kept);
     return UK_OK;
 }

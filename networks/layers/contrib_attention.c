@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention, MultiHeadAttention and GroupQueryAttention of the domain com.microsoft, as ONNX Runtime computes
- * them on CPUs. Masks add a number, by default -10000, so that rows without any key are means of all values.
+ * Attention and MultiHeadAttention of the domain com.microsoft, as ONNX Runtime computes them on CPUs. Masks
+ * add a number, by default -10000, so that rows without any key are means of all values.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,23 +10,20 @@
 
 /* ---- what the operators share ---- */
 
-/* Refuses an attribute other than `wanted`. */
-static enum uk_status need_value(struct uk_graph *g, const struct uk_graph_node *n, const char *name,
-                                 int64_t wanted) {
+enum uk_status uk_need_value(struct uk_graph *g, const struct uk_graph_node *n, const char *name,
+                             int64_t wanted) {
     const int64_t v = uk_attribute_int(n, name, wanted);
 
     return v == wanted ? UK_OK : uk_graph_fail(g, UK_REFUSED, n, "%s=%" PRId64 " is not supported", name, v);
 }
 
-static enum uk_status need_none(struct uk_graph *g, const struct uk_graph_node *n, int input,
-                                const char *name) {
+enum uk_status uk_need_none(struct uk_graph *g, const struct uk_graph_node *n, int input, const char *name) {
     return uk_node_input(n, input)
                ? uk_graph_fail(g, UK_REFUSED, n, "%s (input %d) is not supported", name, input)
                : UK_OK;
 }
 
-/* Refuses the node unless its inputs have known shapes, input 0 among them. */
-static enum uk_status need_shapes(struct uk_graph *g, const struct uk_graph_node *n) {
+enum uk_status uk_need_shapes(struct uk_graph *g, const struct uk_graph_node *n) {
     enum uk_status s = uk_need_input(g, n, 0);
 
     for (int i = 1; i < n->inputs && !s; i++)
@@ -34,14 +31,14 @@ static enum uk_status need_shapes(struct uk_graph *g, const struct uk_graph_node
     return s;
 }
 
-static bool has_shape(const struct uk_graph_value *v, int rank, int64_t a, int64_t b, int64_t c, int64_t d) {
+bool uk_has_shape(const struct uk_graph_value *v, int rank, int64_t a, int64_t b, int64_t c, int64_t d) {
     const int64_t extent[] = {a, b, c, d};
 
     return v->rank == rank && !memcmp(v->extent, extent, (size_t)rank * sizeof *extent);
 }
 
-static enum uk_status refuse_shape(struct uk_graph *g, const struct uk_graph_node *n, const char *what,
-                                   const struct uk_graph_value *v) {
+enum uk_status uk_refuse_shape(struct uk_graph *g, const struct uk_graph_node *n, const char *what,
+                               const struct uk_graph_value *v) {
     return uk_graph_fail(g, UK_REFUSED, n, "%s of shape %s is not supported", what, uk_value_shape(v));
 }
 
@@ -56,43 +53,44 @@ static enum uk_status read_mask(struct uk_expansion *e, struct uk_attention *a, 
     if (mask->type != UK_I32)
         return uk_graph_fail(e->g, UK_REFUSED, e->n, "a mask of type %s is not supported",
                              uk_type_name(mask->type));
-    if (has_shape(mask, 1, a->batch, 0, 0, 0))
+    if (uk_has_shape(mask, 1, a->batch, 0, 0, 0))
         a->lengths = uk_expand_reshape(e, NULL, mask, 4, lengths);
-    else if (has_shape(mask, 2, a->batch, a->keys, 0, 0))
+    else if (uk_has_shape(mask, 2, a->batch, a->keys, 0, 0))
         a->mask = uk_expand_reshape(e, NULL, mask, 4, flat);
-    else if (has_shape(mask, 3, a->batch, a->rows, a->keys, 0))
+    else if (uk_has_shape(mask, 3, a->batch, a->rows, a->keys, 0))
         a->mask = uk_expand_reshape(e, NULL, mask, 4, full);
     else
-        return refuse_shape(e->g, e->n, "a mask", mask);
+        return uk_refuse_shape(e->g, e->n, "a mask", mask);
     return UK_OK;
 }
 
-static enum uk_status read_bias(struct uk_expansion *e, struct uk_attention *a, struct uk_graph_value *bias) {
+enum uk_status uk_attention_bias(struct uk_expansion *e, struct uk_attention *a,
+                                 struct uk_graph_value *bias) {
     const int64_t extent[] = {a->batch, a->heads, a->rows, a->keys};
 
     for (int d = 0; bias && d < 4; d++)
         if (bias->rank != 4 || bias->type != a->type ||
             (bias->extent[d] != extent[d] && (d > 1 || bias->extent[d] != 1)))
-            return refuse_shape(e->g, e->n, "attention_bias", bias);
+            return uk_refuse_shape(e->g, e->n, "attention_bias", bias);
     a->addend = bias;
     return UK_OK;
 }
 
-static enum uk_status check_past(struct uk_graph *g, const struct uk_graph_node *n,
-                                 const struct uk_attention *a, const struct uk_graph_value *past,
-                                 int64_t size) {
+enum uk_status uk_attention_check_past(struct uk_graph *g, const struct uk_graph_node *n,
+                                       const struct uk_attention *a, const struct uk_graph_value *past,
+                                       int64_t size) {
     if (!past || past->rank != 4 || past->type != a->type ||
-        !has_shape(past, 4, a->batch, a->kv_heads, past->extent[2], size))
-        return past ? refuse_shape(g, n, "a past", past)
+        !uk_has_shape(past, 4, a->batch, a->kv_heads, past->extent[2], size))
+        return past ? uk_refuse_shape(g, n, "a past", past)
                     : uk_graph_fail(g, UK_REFUSED, n, "a past needs keys and values");
     return UK_OK;
 }
 
-static struct uk_graph_value *output_of(const struct uk_graph_node *n, int i) {
+struct uk_graph_value *uk_used_output(const struct uk_graph_node *n, int i) {
     return i < n->outputs && n->output[i] && n->output[i]->uses ? n->output[i] : NULL;
 }
 
-static void set_defaults(const struct uk_graph_node *n, struct uk_attention *a) {
+void uk_attention_defaults(const struct uk_graph_node *n, struct uk_attention *a) {
     const double scale = uk_attribute_float(n, "scale", 0);
 
     a->scale = scale ? scale : 1 / sqrt((double)a->size);
@@ -126,7 +124,7 @@ static enum uk_status read_projection(struct uk_graph *g, const struct uk_graph_
                   v = sizes && sizes->count == 3 ? sizes->ints[2] : all / 3;
 
     if (x->rank != 3 || heads < 1 || q != k || q < heads || q % heads || v < heads || v % heads ||
-        q + k + v != all || w->extent[0] != x->extent[2] || (bias && !has_shape(bias, 1, all, 0, 0, 0)))
+        q + k + v != all || w->extent[0] != x->extent[2] || (bias && !uk_has_shape(bias, 1, all, 0, 0, 0)))
         return uk_graph_fail(g, UK_REFUSED, n,
                              "weights of shape %s do not fit an input of shape %s and num_heads=%" PRId64,
                              uk_value_shape(w), uk_value_shape(x), heads);
@@ -143,7 +141,7 @@ static enum uk_status read_projection(struct uk_graph *g, const struct uk_graph_
 
 /* Adds the past, [2, batch, heads, rows, size], and makes the present. */
 static enum uk_status add_past(struct uk_expansion *e, struct uk_attention *a) {
-    struct uk_graph_value *past = uk_node_input(e->n, 4), *present = output_of(e->n, 1),
+    struct uk_graph_value *past = uk_node_input(e->n, 4), *present = uk_used_output(e->n, 1),
                           *part[] = {a->k, a->v};
     const int64_t before = past && past->rank == 5 ? past->extent[3] : 0;
     const int64_t each[] = {a->batch, a->heads, before, a->size},
@@ -153,7 +151,7 @@ static enum uk_status add_past(struct uk_expansion *e, struct uk_attention *a) {
         return uk_graph_fail(e->g, UK_REFUSED, e->n, "a past with values of another size is not supported");
     if (past && (past->rank != 5 || past->type != a->type || past->extent[0] != 2 ||
                  memcmp(past->extent + 1, each, sizeof each)))
-        return refuse_shape(e->g, e->n, "a past", past);
+        return uk_refuse_shape(e->g, e->n, "a past", past);
     for (int i = 0; i < 2 && past; i++)
         part[i] = uk_expand_present(
             e, NULL, uk_expand_reshape(e, NULL, uk_expand_slice(e, past, 0, i, i + 1), 4, each), part[i]);
@@ -173,22 +171,22 @@ enum uk_status uk_expand_projected_attention(struct uk_graph *g, struct uk_graph
                                              struct uk_graph_node **first) {
     struct uk_expansion e = uk_expansion_begin(g, n, first);
     struct uk_attention a;
-    enum uk_status s = need_shapes(g, n);
+    enum uk_status s = uk_need_shapes(g, n);
 
     if (!s)
         s = uk_need_input(g, n, 1);
-    if (s || (s = need_value(g, n, "do_rotary", 0)) ||
-        (s = need_value(g, n, "past_present_share_buffer", 0)) ||
-        (s = need_none(g, n, 6, "past_sequence_length")) || (s = read_projection(g, n, &a)))
+    if (s || (s = uk_need_value(g, n, "do_rotary", 0)) ||
+        (s = uk_need_value(g, n, "past_present_share_buffer", 0)) ||
+        (s = uk_need_none(g, n, 6, "past_sequence_length")) || (s = read_projection(g, n, &a)))
         return s;
-    set_defaults(n, &a);
+    uk_attention_defaults(n, &a);
     a.is_causal = uk_attribute_int(n, "unidirectional", 0);
     const int64_t hidden = a.size * a.heads;
     a.q = projected(&e, &a, 0, a.size);
     a.k = projected(&e, &a, hidden, a.size);
     a.v = projected(&e, &a, 2 * hidden, a.value_size);
     if ((s = add_past(&e, &a)) || (s = read_mask(&e, &a, uk_node_input(n, 3))) ||
-        (s = read_bias(&e, &a, uk_node_input(n, 5))))
+        (s = uk_attention_bias(&e, &a, uk_node_input(n, 5))))
         return s;
     uk_expand_attention(&e, &a);
     return uk_expansion_end(&e);
@@ -221,11 +219,11 @@ static enum uk_status read_inputs(struct uk_graph *g, const struct uk_graph_node
     const bool flat = k->rank == 3;
     const int64_t keys = k->extent[flat ? 1 : 2], size = hidden / heads, last = v->extent[v->rank - 1];
     if (flat)
-        fits = has_shape(k, 3, batch, keys, hidden, 0) && has_shape(v, 3, batch, keys, last, 0) &&
+        fits = uk_has_shape(k, 3, batch, keys, hidden, 0) && uk_has_shape(v, 3, batch, keys, last, 0) &&
                last % heads == 0;
     else
-        fits =
-            has_shape(k, 4, batch, heads, keys, size) && has_shape(v, 4, batch, heads, keys, last) && !bias;
+        fits = uk_has_shape(k, 4, batch, heads, keys, size) && uk_has_shape(v, 4, batch, heads, keys, last) &&
+               !bias;
     *a = (struct uk_attention){.type = q->type,
                                .batch = batch,
                                .rows = q->extent[1],
@@ -235,7 +233,7 @@ static enum uk_status read_inputs(struct uk_graph *g, const struct uk_graph_node
                                .size = size,
                                .value_size = flat ? last / heads : last};
     if (fits && bias)
-        fits = has_shape(bias, 1, heads * (2 * size + a->value_size), 0, 0, 0);
+        fits = uk_has_shape(bias, 1, heads * (2 * size + a->value_size), 0, 0, 0);
     return fits ? UK_OK
                 : uk_graph_fail(g, UK_REFUSED, n, "query, key, value and bias do not fit num_heads=%" PRId64,
                                 heads);
@@ -260,179 +258,25 @@ enum uk_status uk_expand_multi_head_attention(struct uk_graph *g, struct uk_grap
     struct uk_expansion e = uk_expansion_begin(g, n, first);
     struct uk_graph_value *past_key = uk_node_input(n, 6), *past_value = uk_node_input(n, 7);
     struct uk_attention a;
-    enum uk_status s = need_shapes(g, n);
+    enum uk_status s = uk_need_shapes(g, n);
 
-    if (s || (s = need_none(g, n, 8, "past_sequence_length")) ||
-        (s = need_none(g, n, 9, "cache_indirection")) || (s = read_inputs(g, n, &a)))
+    if (s || (s = uk_need_none(g, n, 8, "past_sequence_length")) ||
+        (s = uk_need_none(g, n, 9, "cache_indirection")) || (s = read_inputs(g, n, &a)))
         return s;
-    if ((past_key || past_value) && ((s = check_past(g, n, &a, past_key, a.size)) ||
-                                     (s = check_past(g, n, &a, past_value, a.value_size))))
+    if ((past_key || past_value) && ((s = uk_attention_check_past(g, n, &a, past_key, a.size)) ||
+                                     (s = uk_attention_check_past(g, n, &a, past_value, a.value_size))))
         return s;
-    if (output_of(n, 3))
+    if (uk_used_output(n, 3))
         return uk_graph_fail(g, UK_REFUSED, n, "its output '%s' is not supported", n->output[3]->name);
-    set_defaults(n, &a);
+    uk_attention_defaults(n, &a);
     a.is_causal = uk_attribute_int(n, "unidirectional", 0);
     make_heads(&e, &a);
-    a.k = uk_expand_present(&e, output_of(n, 1), past_key, a.k);
-    a.v = uk_expand_present(&e, output_of(n, 2), past_value, a.v);
+    a.k = uk_expand_present(&e, uk_used_output(n, 1), past_key, a.k);
+    a.v = uk_expand_present(&e, uk_used_output(n, 2), past_value, a.v);
     a.offset = past_key ? past_key->extent[2] : 0;
     a.keys += a.offset;
-    if ((s = read_mask(&e, &a, uk_node_input(n, 4))) || (s = read_bias(&e, &a, uk_node_input(n, 5))))
+    if ((s = read_mask(&e, &a, uk_node_input(n, 4))) || (s = uk_attention_bias(&e, &a, uk_node_input(n, 5))))
         return s;
     uk_expand_attention(&e, &a);
-    return uk_expansion_end(&e);
-}
-
-/* ---- GroupQueryAttention: q, k, v, past key, past value, lengths, all keys, cosines, sines, positions,
- * attention_bias; y, present key, present value ---- */
-
-struct group_query {
-    struct uk_attention a;
-    bool is_packed, has_past; /* has_past: at the largest sizes */
-    int64_t past, room;       /* keys before the first row; rows of the past's buffer */
-};
-
-static enum uk_status read_groups(struct uk_graph *g, const struct uk_graph_node *n, struct group_query *q) {
-    const struct uk_graph_value *x = n->input[0], *k = uk_node_input(n, 1), *v = uk_node_input(n, 2);
-    const int64_t heads = uk_attribute_int(n, "num_heads", 0),
-                  groups = uk_attribute_int(n, "kv_num_heads", 0);
-    const int64_t parts = k ? heads : heads + 2 * groups;
-    bool fits = heads > 0 && groups > 0 && heads % groups == 0 && x->rank == 3 && x->extent[2] % parts == 0;
-    const int64_t size = fits ? x->extent[2] / parts : 0;
-
-    q->is_packed = !k;
-    q->a = (struct uk_attention){.type = x->type,
-                                 .batch = x->extent[0],
-                                 .rows = x->extent[1],
-                                 .keys = x->extent[1],
-                                 .heads = heads,
-                                 .kv_heads = groups,
-                                 .size = size,
-                                 .value_size = size};
-    if (fits && k)
-        fits = v && has_shape(k, 3, x->extent[0], x->extent[1], groups * size, 0) &&
-               has_shape(v, 3, x->extent[0], x->extent[1], groups * size, 0);
-    return fits ? UK_OK
-                : uk_graph_fail(g, UK_REFUSED, n,
-                                "query, key and value do not fit num_heads=%" PRId64
-                                " and kv_num_heads=%" PRId64,
-                                heads, groups);
-}
-
-/* The rows come after `past` keys of each batch: those that all keys, a constant, leave. With a past, batches
- * may be of different lengths, so there may be one only. */
-static enum uk_status read_lengths(struct uk_graph *g, const struct uk_graph_node *n, struct group_query *q) {
-    const struct uk_graph_value *all = uk_node_input(n, 6), *past = uk_node_input(n, 3);
-    enum uk_status s = uk_need_input(g, n, 6);
-
-    if (s)
-        return s;
-    if (!all->data || uk_value_elements(all) != 1)
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             "total_sequence_length '%s' is not known at compile time; if it is an "
-                             "input of the network, give its value (--constant %s=FILE)",
-                             all->name, all->name);
-    q->past = uk_constant_int(all, 0) - q->a.rows;
-    q->has_past = uk_choose_form(g, n, HAS_PAST, q->past > 0);
-    q->room = past ? past->extent[2] : 0;
-    if (past && ((s = check_past(g, n, &q->a, past, q->a.size)) ||
-                 (s = check_past(g, n, &q->a, uk_node_input(n, 4), q->a.size))))
-        return s;
-    if (q->past < 0 || q->past > q->room)
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             "total_sequence_length=%" PRId64 " does not fit %" PRId64
-                             " rows after a past of %" PRId64,
-                             uk_constant_int(all, 0), q->a.rows, q->room);
-    if (q->past && q->a.batch > 1)
-        return uk_graph_fail(g, UK_REFUSED, n, "a past with a batch of %" PRId64 " is not supported",
-                             q->a.batch);
-    return UK_OK;
-}
-
-/* Rotates [batch, rows, heads * size] by the positions of its rows. */
-static struct uk_graph_value *rotated(struct uk_expansion *e, struct uk_graph_value *v, int64_t heads,
-                                      struct uk_graph_value *positions) {
-    const struct uk_graph_node *n = e->n;
-    const int64_t part = 2 * n->input[7]->extent[n->input[7]->rank - 1];
-
-    v = uk_expand_to(e, NULL, "RotaryEmbedding", 4, v, positions, n->input[7], n->input[8]);
-    uk_expand_domain(e, "com.microsoft");
-    uk_expand_int(e, "num_heads", heads);
-    uk_expand_int(e, "rotary_embedding_dim", part);
-    uk_expand_int(e, "interleaved", uk_attribute_int(n, "rotary_interleaved", 0));
-    return v;
-}
-
-static struct uk_graph_value *positions_of(struct uk_expansion *e, const struct group_query *q) {
-    const int64_t extent[] = {1, q->a.rows}, end = q->past + q->a.rows, one = 1;
-
-    if (uk_node_input(e->n, 9))
-        return e->n->input[9];
-    struct uk_graph_value *from = uk_expand_ints(e, 1, &q->past), *to = uk_expand_ints(e, 1, &end),
-                          *step = uk_expand_ints(e, 1, &one);
-    return uk_expand_reshape(e, NULL, uk_expand_to(e, NULL, "Range", 3, from, to, step), 2, extent);
-}
-
-/* Keys or values with those of the past before them; the output keeps the rest of the past's buffer. */
-static struct uk_graph_value *with_past(struct uk_expansion *e, const struct group_query *q,
-                                        struct uk_graph_value *v, int input, int output) {
-    struct uk_graph_value *past = uk_node_input(e->n, input), *to = output_of(e->n, output);
-    const int64_t all = q->past + q->a.rows;
-    const bool has_rest = to && (q->room > all || (q->room == all && e->g->open_count));
-
-    if (q->has_past)
-        past = uk_expand_slice(e, past, 2, 0, q->past);
-    v = uk_expand_present(e, has_rest ? NULL : to, q->has_past ? past : NULL, v);
-    if (has_rest)
-        uk_expand_present(e, to, v, uk_expand_slice(e, e->n->input[input], 2, all, q->room));
-    return v;
-}
-
-static enum uk_status make_group_heads(struct uk_expansion *e, struct group_query *q) {
-    struct uk_attention *a = &q->a;
-    const struct uk_graph_node *n = e->n;
-    const int64_t own = a->heads * a->size, shared = a->kv_heads * a->size;
-    struct uk_graph_value *part[] = {n->input[0], uk_node_input(n, 1), uk_node_input(n, 2)};
-
-    if (q->is_packed) {
-        part[0] = uk_expand_slice(e, n->input[0], 2, 0, own);
-        part[1] = uk_expand_slice(e, n->input[0], 2, own, own + shared);
-        part[2] = uk_expand_slice(e, n->input[0], 2, own + shared, own + 2 * shared);
-    }
-    if (uk_attribute_int(n, "do_rotary", 0)) {
-        if (!uk_node_input(n, 7) || !uk_node_input(n, 8))
-            return uk_graph_fail(e->g, UK_REFUSED, n, "do_rotary=1 needs cos_cache and sin_cache");
-        struct uk_graph_value *positions = positions_of(e, q);
-        part[0] = rotated(e, part[0], a->heads, positions);
-        part[1] = rotated(e, part[1], a->kv_heads, positions);
-    }
-    a->q = uk_expand_heads(e, part[0], a->batch, a->rows, a->heads, a->size);
-    a->k = with_past(e, q, uk_expand_heads(e, part[1], a->batch, a->rows, a->kv_heads, a->size), 3, 1);
-    a->v = with_past(e, q, uk_expand_heads(e, part[2], a->batch, a->rows, a->kv_heads, a->size), 4, 2);
-    a->keys = q->past + a->rows;
-    a->offset = q->past;
-    return UK_OK;
-}
-
-enum uk_status uk_expand_group_query_attention(struct uk_graph *g, struct uk_graph_node *n,
-                                               struct uk_graph_node **first) {
-    struct uk_expansion e = uk_expansion_begin(g, n, first);
-    const int64_t window = uk_attribute_int(n, "local_window_size", -1);
-    struct group_query q;
-    enum uk_status s = need_shapes(g, n);
-
-    if (s || (s = need_value(g, n, "smooth_softmax", 0)) || (s = need_value(g, n, "qk_output", 0)) ||
-        (s = need_none(g, n, 11, "head_sink")) || (s = read_groups(g, n, &q)) || (s = read_lengths(g, n, &q)))
-        return s;
-    if (output_of(n, 3))
-        return uk_graph_fail(g, UK_REFUSED, n, "its output '%s' is not supported", n->output[3]->name);
-    set_defaults(n, &q.a);
-    q.a.fill = -INFINITY;
-    q.a.is_causal = true;
-    q.a.softcap = uk_attribute_float(n, "softcap", 0);
-    q.a.left = window > 0 ? window - 1 : -1; /* ONNX Runtime counts the row's own key */
-    if ((s = make_group_heads(&e, &q)) || (s = read_bias(&e, &q.a, uk_node_input(n, 10))))
-        return s;
-    uk_expand_attention(&e, &q.a);
     return uk_expansion_end(&e);
 }

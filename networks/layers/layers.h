@@ -446,7 +446,7 @@ UK_INFER(block_matmul);
 UK_WRITE(block_matmul);
 UK_EXPAND(projected_attention); /* contrib_attention.c */
 UK_EXPAND(multi_head_attention);
-UK_EXPAND(group_query_attention);
+UK_EXPAND(group_query_attention); /* group_query.c */
 UK_EXPAND(rotary); /* rotary.c */
 UK_INFER(rotate);
 UK_WRITE(rotate);

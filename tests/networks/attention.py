@@ -19,15 +19,15 @@ def softmax(row):
     return [p / total for p in powers]
 
 
-def attended(q, k, v, scale=None, softcap=0.0, seen=lambda *_: True, added=lambda *_: 0.0):
-    """Result and scores by stage of q [b, h, rows, size], k and v [b, groups, keys, ..]."""
+def attended(q, k, v, scale=None, softcap=0.0, seen=lambda *_: True, added=lambda *_: 0.0, sinks=None):
+    """Result and scores by stage of q [b, h, rows, size], k and v [b, groups, keys, ..]. sinks: by head, the score of a key without a value."""
     scale = scale or 1 / math.sqrt(q.shape[3])
     each = q.shape[1] // k.shape[1]
     shape = (*q.shape[:3], k.shape[2])
     products = made(shape, lambda b, h, i, j: scale * math.fsum(q[b, h, i, d] * k[b, h // each, j, d] for d in range(q.shape[3])))
     capped = made(shape, lambda *i: softcap * math.tanh(products[i] / softcap) if softcap else products[i])
     masked = made(shape, lambda *i: capped[i] + added(*i) if seen(*i) else NONE)
-    rows = {(b, h, i): softmax([masked[b, h, i, j] for j in range(shape[3])]) for b in range(shape[0]) for h in range(shape[1]) for i in range(shape[2])}
+    rows = {(b, h, i): softmax([masked[b, h, i, j] for j in range(shape[3])] + ([sinks[h]] if sinks else [])) for b in range(shape[0]) for h in range(shape[1]) for i in range(shape[2])}
     powers = made(shape, lambda b, h, i, j: rows[b, h, i][j])
     y = made((*shape[:3], v.shape[3]), lambda b, h, i, d: math.fsum(powers[b, h, i, j] * v[b, h // each, j, d] for j in range(shape[3])))
     return y, [products, capped, masked, powers]

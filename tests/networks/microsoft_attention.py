@@ -76,42 +76,48 @@ def several(bias=None, mask=None, extra=None, past=0, causal=0, keys=5, value_si
 
 
 def rotated(a, cos, sin, start, interleaved):
-    """Pairs of [batch, heads, rows, size] turned by the angles of rows from start on."""
+    """Pairs of [batch, heads, rows, size] turned by the angles of rows from start[batch] on."""
     half = cos.shape[1]
 
     def element(b, h, s, d):
         k, second = (d // 2, d % 2) if interleaved else (d % half, d // half)
         other = d + 1 - 2 * second if interleaved else k + half * (1 - second)
-        c, t = cos[start + s, k], sin[start + s, k]
+        c, t = cos[start[b] + s, k], sin[start[b] + s, k]
         return a[b, h, s, d] * c + (a[b, h, s, other] * t if second else -a[b, h, s, other] * t)
 
     return made(a.shape, element)
 
 
-def groups(rows=ROWS, past=0, room=0, packed=False, rotary=None, window=-1, softcap=0.0, batch=1, count=4, shared=2, refused="", **more):
-    room = room or past
+def groups(rows=ROWS, past=0, room=0, packed=False, rotary=None, window=-1, softcap=0.0, batch=1, count=4, shared=2, refused="", known=True, sinks=None, wrong_lengths=False, **more):
+    """past: keys before the first row, or a list of those of each batch; known: the number of all keys is a constant."""
+    each = past if isinstance(past, list) else [past] * batch
+    batch, room = len(each), room or max(each)
+    total = max(each) + rows
     q, k, v = drawn(draw, [batch, rows, count * SIZE]), drawn(draw, [batch, rows, shared * SIZE]), drawn(draw, [batch, rows, shared * SIZE])
     one = made([batch, rows, (count + 2 * shared) * SIZE], lambda b, s, i: q[b, s, i] if i < count * SIZE else k[b, s, i - count * SIZE] if i < (count + shared) * SIZE
                else v[b, s, i - (count + shared) * SIZE])
     pasts = [drawn(draw, [batch, shared, room, SIZE]) if room else None for _ in range(2)]
     inputs = {"q": one if packed else q, "k": None if packed else k, "v": None if packed else v, "pk": pasts[0], "pv": pasts[1],
-              "lengths": Array((batch,), [past + rows - 1] * batch, INT32), "all": Array((), [past + rows], INT32)}
+              "lengths": Array((batch,), [p + rows - 1 for p in each], INT32), "all": Array((), [total], INT32)}
+    if wrong_lengths:
+        inputs["lengths"] = Array((batch + 1,), [0] * (batch + 1), INT32)
     hq, hk, hv = heads(q, count, SIZE), heads(k, shared, SIZE), heads(v, shared, SIZE)
+    constants = ["all"] if known else []
     if rotary is not None:
         angle = drawn(draw, [16, SIZE // 2], 0, 6)
         inputs.update(cos=made(angle.shape, lambda *i: math.cos(angle[i])), sin=made(angle.shape, lambda *i: math.sin(angle[i])))
-        hq, hk = (rotated(a, inputs["cos"], inputs["sin"], past, rotary) for a in (hq, hk))
+        hq, hk = (rotated(a, inputs["cos"], inputs["sin"], each, rotary) for a in (hq, hk))
         more.update(do_rotary=1, rotary_interleaved=rotary)
-    whole_k, whole_v = hk, hv
+        constants += ["cos", "sin"]
+    if sinks:
+        inputs.update({name: inputs.get(name) for name in ("cos", "sin")}, at=None, extra=None, sinks=Array((len(sinks),), sinks))
     if room:
-        first = [made((batch, shared, past, SIZE), lambda *i, p=p: p[i]) for p in pasts]
-        hk, hv = joined(first[0], hk), joined(first[1], hv)
-        all_keys = past + rows
-        whole_k, whole_v = (made((batch, shared, max(room, all_keys), SIZE), lambda b, h, s, d, a=a, p=p: a[b, h, s, d] if s < all_keys else p[b, h, s, d])
-                            for a, p in ((hk, pasts[0]), (hv, pasts[1])))
-    y, _ = attended(hq, hk, hv, softcap=softcap, seen=lambda b, h, i, j: j <= i + past and (window < 0 or j > i + past - window))
-    return case("GroupQueryAttention", inputs, {"y": flat(y), "nk": whole_k, "nv": whole_v}, ("all", "cos", "sin") if rotary is not None else ("all",), refused=refused,
-                num_heads=count, kv_num_heads=shared, local_window_size=window, softcap=softcap, **more)
+        hk, hv = (made((batch, shared, max(room, total), SIZE), lambda b, h, s, d, a=a, p=p: a[b, h, s - each[b], d] if 0 <= s - each[b] < rows else p[b, h, s, d] if s < room else 0.0)
+                  for a, p in ((hk, pasts[0]), (hv, pasts[1])))
+    y, _ = attended(hq, hk, hv, softcap=softcap, seen=lambda b, h, i, j: j <= i + each[b] and (window < 0 or j > i + each[b] - window),
+                    sinks=sinks if sinks and len(sinks) == count else ([0.0] * count if more.get("smooth_softmax") else None))
+    return case("GroupQueryAttention", inputs, {"y": flat(y), "nk": hk, "nv": hv}, constants, refused=refused, num_heads=count, kv_num_heads=shared,
+                local_window_size=window, softcap=softcap, **more)
 
 
 # Where no key is left, -10000 is added to all: that rounds scores to 2^-10.
@@ -124,5 +130,8 @@ CASES = {
     "several_past": several(past=2, causal=1, keys=ROWS, mask=Array((2,), [5, 4], INT32)), "groups": groups(batch=2), "groups_step": groups(1, 5), "groups_packed": groups(2, 3, packed=True),
     "groups_rotary": groups(2, 3, rotary=0), "groups_interleaved": groups(1, 6, rotary=1, packed=True), "groups_window": groups(4, 3, window=2), "groups_softcap": groups(softcap=1.5),
     "groups_room": groups(1, 3, room=7, rotary=0), "groups_fill": groups(2, 0, room=4),
-    "groups_batch": groups(1, 3, batch=2, refused="a past with a batch of 2 is not supported"), "groups_smooth": groups(smooth_softmax=1, refused="smooth_softmax=1 is not supported"),
+    "groups_batch": groups(1, 3, batch=2), "groups_lengths": groups(2, [4, 1, 0], rotary=0), "groups_lengths_room": groups(1, [3, 5], room=7, rotary=1, packed=True, window=3),
+    "groups_computed": groups(2, [3], room=8, rotary=0, known=False), "groups_computed_lengths": groups(3, [2, 0], room=5, known=False), "groups_prompt": groups(3, 0, batch=2, known=False),
+    "groups_smooth": groups(smooth_softmax=1), "groups_sinks": groups(2, 3, sinks=[0.5, -3.0, 4.0, -math.inf]), "groups_sinks_step": groups(1, [2, 4], sinks=[0.5, -3.0, 4.0, 90.0]),
+    "groups_no_lengths": groups(1, [3, 5], refused="seqlens_k of shape", wrong_lengths=True), "groups_few_sinks": groups(sinks=[0.5, 1.0], refused="head_sink of shape"),
 }
