@@ -408,8 +408,10 @@ UK_INFER(loop_next);
 UK_INFER(loop_result);
 UK_WRITE(copy);
 enum uk_status uk_fold_nothing(struct uk_graph *g, struct uk_graph_node *n);
-UK_EXPAND(onnx_loop); /* counted_loop.c */
-UK_EXPAND(scan);      /* scan.c */
+UK_EXPAND(causal_conv);      /* causal_conv.c */
+UK_EXPAND(linear_attention); /* linear_attention.c */
+UK_EXPAND(onnx_loop);        /* counted_loop.c */
+UK_EXPAND(scan);             /* scan.c */
 UK_EXPAND(batch_scan);
 UK_EXPAND(move_first);
 UK_EXPAND(recurrent);          /* recurrent.c */
@@ -447,7 +449,7 @@ UK_WRITE(block_matmul);
 UK_EXPAND(projected_attention); /* contrib_attention.c */
 UK_EXPAND(multi_head_attention);
 UK_EXPAND(group_query_attention); /* group_query.c */
-UK_EXPAND(rotary); /* rotary.c */
+UK_EXPAND(rotary);                /* rotary.c */
 UK_INFER(rotate);
 UK_WRITE(rotate);
 UK_INFER(nothing); /* constant.c */

@@ -90,6 +90,7 @@ static const struct {
     {"starts", UK_A_INTS},
     {"strides", UK_A_INTS},
     {"then_branch", UK_A_GRAPH},
+    {"update_rule", UK_A_STRING},
     {"value_float", UK_A_FLOAT},
     {"value_floats", UK_A_FLOATS},
     {"value_ints", UK_A_INTS},

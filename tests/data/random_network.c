@@ -135,7 +135,7 @@ static char kind_of(const char *name) {
         char kind;
     } kinds[] = {
         {" auto_pad mode nearest_mode coordinate_transformation_mode keep_aspect_ratio_policy approximate "
-         "reduction activation direction equation round_mode padding_mode ",
+         "reduction activation direction equation round_mode padding_mode update_rule ",
          's'},
         {" axes dilations ends kernel_shape output_padding output_shape pads paddings perm shape split "
          "starts strides value_ints qkv_hidden_sizes scan_input_axes scan_input_directions scan_output_axes "

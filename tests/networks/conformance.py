@@ -33,7 +33,7 @@ NEVER = set("""Bernoulli DFT ImageDecoder NegativeLogLikelihoodLoss OptionalGetE
 SplitToSequence STFT TfIdfVectorizer Unique BlackmanWindow HammingWindow HannWindow MelWeightMatrix ai.onnx.ml.ArrayFeatureExtractor ai.onnx.ml.Binarizer
 ai.onnx.ml.TreeEnsemble ai.onnx.preview.FlexAttention ai.onnx.preview.training.Adagrad ai.onnx.preview.training.Adam
 ai.onnx.preview.training.Momentum""".split())
-NOT_YET = set("""CausalConvWithState LinearAttention NonMaxSuppression""".split())
+NOT_YET = {"NonMaxSuppression"}
 REFUSED = [
     r"is not a tensor", r"SequenceConstruct", r"Optional .*: this operator is not supported",  # sequences, optionals, maps
     r"element type (string|float8\w+|float4e2m1|u?int[24]) \(",

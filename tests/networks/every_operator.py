@@ -270,6 +270,19 @@ def attention():
     return model(nodes, [value("x", [1, 5, 24])], [value("y", [1, 5, 24])], tensors, opset=24, domains=["com.microsoft"])
 
 
+def tokens(batch=2, seq=5):
+    """Operators that go over tokens with a state."""
+    nodes = [
+        node("CausalConvWithState", ["x", "w", "", "before"], ["a", "next"], activation="silu"), node("Transpose", ["a"], ["b"], perm=[0, 2, 1]),
+        node("Slice", ["b", "zero", "two", "last"], ["g"]), node("Sigmoid", ["g"], ["r"]), node("Neg", ["r"], ["d"]),
+        node("LinearAttention", ["b", "b", "b", "", "d", "r"], ["c", "state"], q_num_heads=2, kv_num_heads=2), node("MatMul", ["c", "square"], ["y"]),
+    ]
+    tensors = [values(35, "w", [8, 1, 4]), values(37, "square", [8, 8]),
+               *(tensor(name, [1], [v], INT64) for name, v in (("zero", 0), ("two", 2), ("last", 2)))]
+    return model(nodes, [value("x", [batch, 8, seq]), value("before", [batch, 8, 3])], [value("y", [batch, seq, 8]), value("next", [batch, 8, 3]), value("state", [batch, 2, 4, 4])],
+                 tensors, opset=27)
+
+
 def integers_computed():
     """Products of bytes whose scales and zero points are computed."""
     microsoft, draw = {"domain": "com.microsoft"}, random.Random(32)
@@ -321,6 +334,7 @@ ALL = {f.__name__: f for f in [
     bytewise,
     fused,
     attention,
+    tokens,
     samples,
     windows,
     scatters,

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 
+import every_operator
 import small_networks
 from onnx_writer import INT32, INT64, model, node, tensor, value
 from small_networks import weights
@@ -136,6 +137,7 @@ NETWORKS = {
     "views": (small_networks.views("batch"), ["batch=1..7"]),
     "loops": (small_networks.loops("batch", "seq"), ["batch=1..5", "seq=0..9"]),
     "branches": (small_networks.branches("rows"), ["rows=0..7"]),
+    "tokens": (every_operator.tokens("batch", "seq"), ["batch=1..4", "seq=1..20"]),
     "integers": (small_networks.integers("rows", "columns"), ["rows=1..9", "columns=1..6"]),
     "quantized": (small_networks.quantized("batch", "height", "width"), ["batch=1..3", "height=8..20", "width=8..33"]),
     "rows": (small_networks.rows("batch"), ["batch=1..3"]),
