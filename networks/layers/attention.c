@@ -91,17 +91,67 @@ static void fold_groups(struct uk_expansion *e, struct uk_attention *a) {
     a->group = group;
 }
 
+static bool has_rows_or_heads(const struct uk_graph_value *mask) {
+    return mask && ((mask->rank > 1 && mask->extent[mask->rank - 2] != 1) ||
+                    (mask->rank > 2 && mask->extent[mask->rank - 3] != 1));
+}
+
+/* With open sizes a run may have one row or many: the heads of a group become the rows of one head, position
+ * by position, unless scores are a result, a mask has rows or sinks differ by head. */
+static bool can_fold(const struct uk_expansion *e, const struct uk_attention *a) {
+    return e->g->open_count && a->heads > a->kv_heads && !a->scores && !has_rows_or_heads(a->mask) &&
+           !has_rows_or_heads(a->addend) && !has_rows_or_heads(a->sink);
+}
+
+static void fold_rows(struct uk_expansion *e, struct uk_attention *a) {
+    const int64_t group = a->heads / a->kv_heads, apart[] = {a->batch, a->kv_heads, group, a->rows, a->size},
+                  perm[] = {0, 1, 3, 2, 4}, joined[] = {a->batch, a->kv_heads, a->rows * group, a->size};
+
+    a->q = uk_expand_transpose(e, NULL, uk_expand_reshape(e, NULL, a->q, 5, apart), 5, perm);
+    a->q = uk_expand_reshape(e, NULL, a->q, 4, joined);
+    a->group = group;
+}
+
+/* Returns the heads of fold_rows() in the order of the result's dimensions. */
+static struct uk_graph_value *unfolded(struct uk_expansion *e, const struct uk_attention *a,
+                                       struct uk_graph_value *v) {
+    const int64_t apart[] = {a->batch, a->kv_heads, a->rows, a->group, a->value_size},
+                  flat[] = {0, 2, 1, 3, 4}, heads[] = {0, 1, 3, 2, 4};
+
+    return uk_expand_transpose(e, NULL, uk_expand_reshape(e, NULL, v, 5, apart), 5,
+                               a->is_flat ? flat : heads);
+}
+
+/* The product of the softmax with values, as y. */
+static void weighted(struct uk_expansion *e, const struct uk_attention *a, struct uk_graph_value *v,
+                     bool is_row) {
+    const int64_t perm[] = {0, 2, 1, 3}, flat[] = {a->batch, a->rows, a->heads * a->value_size},
+                  apart[] = {a->batch, a->heads, a->rows, a->value_size};
+
+    v = uk_expand_to(e, a->is_flat || a->group > 1 ? NULL : a->y, "ValueMatMul", 2, v, a->v);
+    uk_expand_domain(e, UK_INTERNAL_DOMAIN);
+    if (a->group > 1 && !is_row)
+        v = unfolded(e, a, v);
+    else if (a->is_flat && !is_row)
+        v = uk_expand_transpose(e, NULL, v, 4, perm);
+    if (a->is_flat)
+        uk_expand_reshape(e, a->y, v, 3, flat);
+    else if (a->group > 1)
+        uk_expand_reshape(e, a->y, v, 4, apart);
+}
+
 void uk_expand_attention(struct uk_expansion *e, struct uk_attention *a) {
     const int split = a->scores && a->stage < STAGE_MASK ? a->stage : -1;
-    const int64_t perm[] = {0, 2, 1, 3}, flat[] = {a->batch, a->rows, a->heads * a->value_size},
-                  apart[] = {a->batch, a->heads, a->rows, a->value_size},
-                  scores[] = {a->batch, a->heads, a->rows, a->keys};
+    const int64_t scores[] = {a->batch, a->heads, a->rows, a->keys};
     struct uk_graph_value *v, *stage[4];
 
-    const bool is_row = uk_choose_form(e->g, e->n, ONE_ROW, a->rows == 1);
+    const bool is_row = uk_choose_form(e->g, e->n, ONE_ROW, a->rows == 1),
+               is_folded = uk_choose_form(e->g, e->n, IS_FOLDED, can_fold(e, a));
     a->group = 1;
     if (is_row && a->heads > a->kv_heads)
         fold_groups(e, a);
+    else if (is_folded)
+        fold_rows(e, a);
     v = uk_expand_to(e, NULL, "ScoreMatMul", 2, a->q, a->k);
     uk_expand_domain(e, UK_INTERNAL_DOMAIN);
     if (split >= 0)
@@ -110,14 +160,7 @@ void uk_expand_attention(struct uk_expansion *e, struct uk_attention *a) {
     v = stage[STAGE_SOFTMAX] = softmax(e, a, v);
     if (a->scores)
         uk_expand_reshape(e, a->scores, stage[a->stage], 4, scores);
-    v = uk_expand_to(e, a->is_flat || a->group > 1 ? NULL : a->y, "ValueMatMul", 2, v, a->v);
-    uk_expand_domain(e, UK_INTERNAL_DOMAIN);
-    if (a->is_flat && !is_row)
-        v = uk_expand_transpose(e, NULL, v, 4, perm);
-    if (a->is_flat)
-        uk_expand_reshape(e, a->y, v, 3, flat);
-    else if (a->group > 1)
-        uk_expand_reshape(e, a->y, v, 4, apart);
+    weighted(e, a, v, is_row);
 }
 
 /* ---- ScoreMatMul: q [batch, heads, rows, size], k [batch, groups, keys, size] ---- */

@@ -5,9 +5,10 @@
 
 #include "layers/layers.h"
 
-/* Choices of forms: there is one row; there are keys before it; heads share keys or values; the number of
- * keys before the first row is computed; the past's buffer has no room for the rows. */
-enum { ONE_ROW, HAS_PAST, IS_SHARED, IS_SCATTERED, HAS_NO_ROOM };
+/* Choices of forms: there is one row; there are keys before it; heads share keys or values; their rows are
+ * those of one head; the number of keys before the first row is computed; the past's buffer has no room for
+ * the rows. */
+enum { ONE_ROW, HAS_PAST, IS_SHARED, IS_FOLDED, IS_SCATTERED, HAS_NO_ROOM };
 
 struct uk_attention {
     /* [batch, heads, rows, size], [batch, kv_heads, keys, size], [batch, kv_heads, keys, value_size] */

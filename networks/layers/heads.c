@@ -111,22 +111,24 @@ static bool find(struct uk_graph *g, struct uk_graph_value *b, struct product *p
     return shared || ((is_reshaped || (k && p->factor != 1)) && is_cache(v));
 }
 
-/* Adds the product. With one row, the heads of a group become the rows of one head. */
+/* Adds the product. With one row, or with open sizes, by which there may be one, the rows of the heads of a
+ * group become those of one head. */
 static void add_product(struct uk_expansion *e, const struct product *p, struct uk_graph_value *q) {
     struct uk_graph_value *y = e->n->output[0];
     const int64_t *extent = q->extent, *of = p->of->extent, columns = of[p->is_score ? 2 : 3];
     const int64_t group = of[1] ? extent[1] / of[1] : 1;
-    const int64_t rows[] = {extent[0], of[1], group, extent[3]},
-                  result[] = {extent[0], extent[1], 1, columns};
-    const bool is_row = uk_choose_form(e->g, e->n, ONE_ROW, extent[2] == 1) && group > 1;
+    const int64_t rows[] = {extent[0], of[1], group * extent[2], extent[3]},
+                  result[] = {extent[0], extent[1], extent[2], columns};
+    const bool is_row = uk_choose_form(e->g, e->n, ONE_ROW, extent[2] == 1),
+               is_folded = group > 1 && (is_row || e->g->open_count);
 
     if (p->factor != 1)
         q = uk_expand_to(e, NULL, "Mul", 2, q, uk_expand_real(e, q->type, p->factor));
-    if (is_row)
+    if (is_folded)
         q = uk_expand_reshape(e, NULL, q, 4, rows);
-    q = uk_expand_to(e, is_row ? NULL : y, p->is_score ? "ScoreMatMul" : "ValueMatMul", 2, q, p->of);
+    q = uk_expand_to(e, is_folded ? NULL : y, p->is_score ? "ScoreMatMul" : "ValueMatMul", 2, q, p->of);
     uk_expand_domain(e, UK_INTERNAL_DOMAIN);
-    if (is_row)
+    if (is_folded)
         uk_expand_reshape(e, y, q, 4, result);
 }
 

@@ -47,9 +47,9 @@ def broadcast(mask, index):
     return mask[tuple(i if n > 1 else 0 for i, n in zip(index[4 - len(mask.shape):], mask.shape))]
 
 
-def case(rows=4, keys=5, heads=4, groups=2, size=6, value_size=7, past=0, mask=None, lengths=None, stage=None, three=True, opset=24, batch=2, refused="", **attributes):
+def case(rows=4, keys=5, heads=4, groups=2, size=6, value_size=7, past=0, mask=None, lengths=None, stage=None, three=True, opset=24, batch=2, is_open=False, refused="", **attributes):
     """mask: an array of FLOAT or BOOL; lengths: keys that count per batch; stage: of the scores that are an
-    output."""
+    output. is_open: the number of rows is an open size."""
     q, k, v = drawn(draw, [batch, heads, rows, size], -2, 2), drawn(draw, [batch, groups, keys, size], -2, 2), drawn(draw, [batch, groups, keys, value_size])
     form = flat if three else lambda a: a
     inputs = {"q": form(q), "k": form(k), "v": form(v)}
@@ -83,9 +83,10 @@ def case(rows=4, keys=5, heads=4, groups=2, size=6, value_size=7, past=0, mask=N
     while not names[-1]:
         names.pop()
     results = ["y", "nk" if past else "", "nv" if past else "", "scores" if stage is not None else ""]
-    made_of = model([node("Attention", names, results, **attributes)], [value(n, a.shape, a.kind) for n, a in inputs.items()],
-                    [value(n, a.shape) for n, a in outputs.items()], opset=opset)
-    return Case(made_of, inputs, list(outputs.values()), 5e-6, refused=refused)
+    row = lambda n, shape: [*shape[:1 if three else 2], "seq", *shape[2 if three else 3:]] if is_open and n in ("q", "y") else shape
+    made_of = model([node("Attention", names, results, **attributes)], [value(n, row(n, a.shape), a.kind) for n, a in inputs.items()],
+                    [value(n, row(n, a.shape)) for n, a in outputs.items()], opset=opset)
+    return Case(made_of, inputs, list(outputs.values()), 5e-6, refused=refused, options=("--size=seq=1..9", f"--size=seq={rows}") if is_open else ())
 
 
 def floats(*shape):
@@ -109,6 +110,8 @@ CASES = {
     "past_one_mask": case(rows=1, keys=1, past=6, mask=floats(2, 4, 1, 7), stage=1, softcap=1.0), "past_one_four": case(rows=1, keys=1, past=6, three=False, mask=bits(4, 1, 7)),
     "lengths": case(lengths=[5, 3]), "lengths_causal": case(lengths=[4, 5], is_causal=1, three=False), "lengths_few": case(lengths=[2, 5], is_causal=1),
     "lengths_one": case(rows=1, lengths=[5, 2], is_causal=1), **{f"scores_{i}": case(stage=i, softcap=0.75, mask=floats(4, 5)) for i in range(4)},
+    "open": case(is_open=True, past=3, is_causal=1), "open_four": case(is_open=True, three=False, past=2, is_causal=1, softcap=1.5), "open_one": case(is_open=True, rows=1, past=4),
+    "open_lengths": case(is_open=True, lengths=[5, 3], three=False), "open_mask": case(is_open=True, mask=bits(2, 1, 1, 5)), "open_window": case(is_open=True, left_window_size=1, past=3, opset=25),
     "window": case(left_window_size=1, right_window_size=1, opset=25), "window_past": case(left_window_size=2, is_causal=1, past=3, opset=25),
     "window_one": case(rows=1, keys=1, past=6, left_window_size=2, right_window_size=0, opset=25), "double": case(softmax_precision=11),
     "heads": case(heads=3, groups=2, refused="q_num_heads=3 and kv_num_heads=2 do not fit"),

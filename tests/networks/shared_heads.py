@@ -33,7 +33,15 @@ def product(v, repeats, axis):
     return lambda b, h, j, d: v[b, h // repeats if axis == 2 else h % GROUPS, j, d]
 
 
-def scores(rows=3, repeats=3, axis=2, flat=False, factor=None, after=None, by="Unsqueeze", layers=1):
+def case(nodes, inputs, y, tensors, rows, layers):
+    """rows: their range if their number is an open size."""
+    row = lambda v: [*v.shape[:2], "seq", v.shape[3]] if rows else v.shape
+    first, second = inputs
+    made_of = model(nodes, [value(first, row(inputs[first])), value(second, inputs[second].shape)], [value("y", row(y))], tensors)
+    return Case(made_of, inputs, [y], layers=layers, options=(f"--size=seq={rows}", f"--size=seq={y.shape[2]}") if rows else ())
+
+
+def scores(rows=3, repeats=3, axis=2, flat=False, factor=None, after=None, by="Unsqueeze", layers=1, open_rows=None):
     """factor: multiplies the keys before they are transposed, `after` afterwards."""
     heads, tensors = GROUPS * repeats, []
     q, k = drawn(draw, [BATCH, heads, rows, SIZE]), drawn(draw, [BATCH, GROUPS, KEYS, SIZE])
@@ -53,16 +61,16 @@ def scores(rows=3, repeats=3, axis=2, flat=False, factor=None, after=None, by="U
     nodes.append(node("MatMul", ["q", last], ["y"]))
     of, scale = product(k, repeats, axis), (factor or 1) * (after or 1)
     y = made([BATCH, heads, rows, KEYS], lambda b, h, i, j: scale * math.fsum(q[b, h, i, d] * of(b, h, j, d) for d in range(SIZE)))
-    return Case(model(nodes, [value("q", q.shape), value("k", k.shape)], [value("y", y.shape)], tensors), {"q": q, "k": k}, [y], layers=layers)
+    return case(nodes, {"q": q, "k": k}, y, tensors, open_rows, layers)
 
 
-def values(rows=3, repeats=3, axis=2, by="Unsqueeze", layers=1):
+def values(rows=3, repeats=3, axis=2, by="Unsqueeze", layers=1, open_rows=None):
     heads, tensors = GROUPS * repeats, []
     p, v = drawn(draw, [BATCH, heads, rows, KEYS]), drawn(draw, [BATCH, GROUPS, KEYS, SIZE])
     nodes = [*shared("v", repeats, tensors, axis, by), node("MatMul", ["p", "v_r"], ["y"])]
     of = product(v, repeats, axis)
     y = made([BATCH, heads, rows, SIZE], lambda b, h, i, d: math.fsum(p[b, h, i, j] * of(b, h, j, d) for j in range(KEYS)))
-    return Case(model(nodes, [value("p", p.shape), value("v", v.shape)], [value("y", y.shape)], tensors), {"p": p, "v": v}, [y], layers=layers)
+    return case(nodes, {"p": p, "v": v}, y, tensors, open_rows, layers)
 
 
 def also_read():
@@ -80,5 +88,7 @@ CASES = {
     "scores_factor": scores(factor=0.5, layers=2), "scores_after": scores(rows=1, after=-1.5, layers=2), "scores_factors": scores(flat=True, factor=0.5, after=3.0, layers=2),
     "scores_alternate": scores(axis=1, layers=0),  # heads 0, 1, 0, 1, ..: no groups
     "values": values(), "values_row": values(rows=1), "values_reshaped": values(by="Reshape"), "values_alternate": values(axis=1, layers=0),
+    "scores_open": scores(open_rows="1..5"), "scores_open_row": scores(rows=1, open_rows="1..5", flat=True, factor=0.5, layers=2),
+    "values_open": values(open_rows="1..5"), "values_open_row": values(rows=1, open_rows="1..5"),
     "also_read": also_read(),
 }

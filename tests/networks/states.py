@@ -29,12 +29,21 @@ def cache(name, rows, heads=GROUPS):
     return value(name, ["batch", heads, rows, EACH])
 
 
-def attention(is_last=False):
-    """Attention of ONNX, whose heads share keys and values; past and present are inputs and outputs of the node."""
+def attention(is_four=False):
+    """Attention of ONNX, whose heads share keys and values; past and present are inputs and outputs of the node.
+    is_four: of four dimensions."""
     nodes, tensors = projections()
-    nodes.append(node("Attention", ["q", "k", "v", "", "past.0.key", "past.0.value"], ["y", "present.0.key", "present.0.value"], q_num_heads=HEADS, kv_num_heads=GROUPS, is_causal=1))
+    names = ["q", "k", "v"]
+    if is_four:
+        for a, heads in (("q", HEADS), ("k", GROUPS), ("v", GROUPS)):
+            tensors.append(tensor("split_" + a, [4], [0, 0, heads, EACH], INT64))
+            nodes += [node("Reshape", [a, "split_" + a], [a + "1"]), node("Transpose", [a + "1"], [a + "2"], perm=[0, 2, 1, 3])]
+        names = ["q2", "k2", "v2"]
+    nodes.append(node("Attention", [*names, "", "past.0.key", "past.0.value"], ["y", "present.0.key", "present.0.value"], is_causal=1,
+                      **({} if is_four else {"q_num_heads": HEADS, "kv_num_heads": GROUPS})))
+    y = ["batch", HEADS, "seq", EACH] if is_four else ["batch", "seq", HEADS * EACH]
     return model(nodes, [value("x", ["batch", "seq", WIDTH]), cache("past.0.key", "past"), cache("past.0.value", "past")],
-                 [value("y", ["batch", "seq", HEADS * EACH]), cache("present.0.key", "all"), cache("present.0.value", "all")], tensors, opset=23)
+                 [value("y", y), cache("present.0.key", "all"), cache("present.0.value", "all")], tensors, opset=23)
 
 
 def multi_head():
@@ -127,6 +136,7 @@ OPEN = ["batch=1..2", "seq=1..8", "past=0..160", "pages"]
 NETWORKS = {
     "decoder": (open_networks.decoder(rows=200), OPEN),
     "attention": (attention(), OPEN),
+    "attention_four": (attention(is_four=True), OPEN),
     "multi_head": (multi_head(), OPEN),
     "group_query": (group_query(), OPEN[1:]),
     "rotary": (group_query(rotary=True), OPEN[1:]),
