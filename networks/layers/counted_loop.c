@@ -32,7 +32,7 @@ static bool passes_condition(const struct uk_subgraph *body) {
 
 static struct uk_graph_value *always(struct uk_expansion *e) {
     struct uk_graph_value *v = uk_value_new(e->g, e->n->name);
-    uint8_t *data = v ? uk_value_constant(e->g, v, UK_U8, 0, NULL) : NULL;
+    uint8_t *data = v ? uk_value_constant(e->g, v, UK_U8, 0, v->extent) : NULL;
 
     e->failed |= !data;
     if (!data)
