@@ -33,7 +33,8 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
     v->type = type;
     v->has_shape = true;
     v->rank = rank;
-    memcpy(v->extent, extent, (size_t)rank * sizeof *extent);
+    if (rank)
+        memcpy(v->extent, extent, (size_t)rank * sizeof *extent);
     int64_t n = uk_value_elements(v);
     if (n < 0)
         uk_graph_fail(g, UK_REFUSED, g->inferred, "constant '%s' is too large for 64 bits", v->name);
