@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares networks with other programs that run ONNX: one thread each, alternating in one process.
 
-    bench/networks.py UK MODEL.onnx... [--size=NAME=VALUE]... [--peers=NAME,...] [--rounds=N] [--json=FILE]
+    bench/networks.py UK MODEL.onnx... [--size=NAME=VALUE]... [--state=INPUT=OUTPUT]... [--peers=NAME,...] [--rounds=N] [--json=FILE]
 
 --size gives a dimension that the models leave open a value, or as LOWER..UPPER a range, then a value besides is that of the runs.
+--state keeps a cache in our network's memory; a peer gets it as an input, and returns it as an output.
 
 The command UK compiles each model into a shared object, which is called through ctypes. The peers, by the beginnings of
 their names: ONNX Runtime, with its defaults; OpenVINO, with its hint for latency and sums in f32; plain loops, which is
@@ -37,12 +38,13 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(u
 class Ours:
     """A network's shared object and its block of memory."""
 
-    def __init__(self, path, name, sizes):
-        self.sizes = (ctypes.c_int64 * len(sizes))(*sizes)
+    def __init__(self, path, name, sizes, states):
+        self.sizes, self.states = (ctypes.c_int64 * len(sizes))(*sizes), states
         self.library = ctypes.CDLL(str(path))
         function = lambda suffix, result: self.function(f"{name}_{suffix}", result)
         self.run_function = function("run", ctypes.c_int)
         self.input, self.output = function("input", ctypes.c_void_p), function("output", ctypes.c_void_p)
+        self.state = function("state", ctypes.c_void_p) if states else None
         size = function("memory", ctypes.c_size_t)()
         self.block = ctypes.create_string_buffer(size + 64)
         self.memory = ctypes.c_void_p((ctypes.addressof(self.block) + 63) // 64 * 64)
@@ -52,6 +54,14 @@ class Ours:
         f.restype = result
         return f
 
+    def fill(self, feed):
+        """Sets the states to the elements of the past. Returns the other inputs."""
+        for i, (name, kind, capacity) in enumerate(self.states):
+            count = math.prod(capacity)
+            memory = (ctypes.c_char * (count * numpy.dtype(kind).itemsize)).from_address(self.state(self.memory, i))
+            numpy.frombuffer(memory, kind).reshape(capacity)[tuple(slice(e) for e in feed[name].shape)] = feed[name]
+        return [x for name, x in feed.items() if name not in {name for name, *_ in self.states}]
+
     def run(self, inputs):
         for i, x in enumerate(inputs):
             ctypes.memmove(self.input(self.memory, i), x.ctypes.data, x.nbytes)
@@ -60,11 +70,15 @@ class Ours:
             sys.exit(f"the network returned status {status}")
 
 
-class Sizes:
-    """The options --size: what the compiler gets, and the values of the runs by name."""
+# Element types in headers.
+KINDS = {"f32": numpy.float32, "f64": numpy.float64, "i64": numpy.int64, "i32": numpy.int32, "u8": numpy.uint8, "i8": numpy.int8}
 
-    def __init__(self, words):
-        self.options, self.ranges, self.at = [], set(), {}
+
+class Sizes:
+    """The options --size and --state: what the compiler gets, and the values of the runs by name."""
+
+    def __init__(self, words, states):
+        self.options, self.ranges, self.at = [f"--state={each}" for each in states], set(), {}
         for name, value in (word.rsplit("=", 1) for word in words):
             if name not in self.ranges:
                 self.options.append(f"--size={name}={value}")
@@ -72,12 +86,12 @@ class Sizes:
                 self.ranges.add(name)
             self.at[name] = int(value.split("..")[-1].split(":")[0])
 
-    def ordered(self, uk, model):
-        """The values of a run in the order of the network's array, which its header has."""
-        if not self.ranges:
-            return []
+    def described(self, uk, model):
+        """Reads the network's header: the values of a run in the order of its array, and name, type and extents of states."""
         header = subprocess.run([uk, "compile", str(model), "--emit=header", *self.options], check=True, capture_output=True, text=True).stdout
-        return [self.at[name] for name in re.findall(r"^ \*   \d+: (.*), \d+ to \d+", header, re.M)]
+        sizes = [self.at[name] for name in re.findall(r"^ \*   \d+: (.*), \d+ to \d+", header, re.M)]
+        states = re.findall(r"^ \*   state \d+: (\w+) \[(.*)\] (.*)$", header, re.M)
+        return sizes, [(name, KINDS[kind], [int(e) for e in extents.split(", ")]) for kind, extents, name in states]
 
     def extent(self, e):
         """The extent of a dimension of ONNX Runtime's: a number or a name, which may be a sum."""
@@ -93,7 +107,7 @@ def compiled(uk, model, sizes, *options):
         since = time.perf_counter()
         subprocess.run([uk, "compile", str(model), "-o", str(path), "--name=net", *sizes.options, *options], check=True)
         seconds = time.perf_counter() - since
-        return Ours(path, "net", sizes.ordered(uk, model)), seconds
+        return Ours(path, "net", *sizes.described(uk, model)), seconds
 
 
 def session_of(model):
@@ -127,7 +141,8 @@ def begin_openvino(uk, model, feed, sizes):
 
 def begin_plain(uk, model, feed, sizes):
     plain, _ = compiled(uk, model, sizes, "--no-kernels")
-    return lambda: plain.run(list(feed.values()))
+    inputs = plain.fill(feed)
+    return lambda: plain.run(inputs)
 
 
 PEERS = {"ONNX Runtime": begin_onnxruntime, "OpenVINO": begin_openvino, "plain loops": begin_plain}
@@ -180,7 +195,7 @@ def measure(uk, model, peers, rounds, sizes):
     """A row per peer."""
     feed = random_inputs(model, sizes)
     ours, seconds = compiled(uk, model, sizes)
-    inputs = list(feed.values())
+    inputs = ours.fill(feed)
     for peer in peers:
         try:
             run = PEERS[peer](uk, model, feed, sizes)
@@ -195,7 +210,7 @@ def measure(uk, model, peers, rounds, sizes):
 
 
 def main():
-    rounds, out, peers, words, sizes = 200, None, None, [], []
+    rounds, out, peers, words, sizes, states = 200, None, None, [], [], []
     for word in sys.argv[1:]:
         if word.startswith("--rounds="):
             rounds = int(word.split("=", 1)[1])
@@ -203,6 +218,8 @@ def main():
             out = word.split("=", 1)[1]
         elif word.startswith("--size="):
             sizes.append(word.split("=", 1)[1])
+        elif word.startswith("--state="):
+            states.append(word.split("=", 1)[1])
         elif word.startswith("--peers="):
             peers = word.split("=", 1)[1]
         else:
@@ -212,7 +229,7 @@ def main():
     peers = chosen(peers)
     rows = []
     for model in words[1:]:
-        for row in measure(words[0], pathlib.Path(model), peers, rounds, Sizes(sizes)):
+        for row in measure(words[0], pathlib.Path(model), peers, rounds, Sizes(sizes, states)):
             rows.append(row)
             print("{model}: {ours_ms:.3f} ms, {peer} {peer_ms:.3f} ms, ratio {ratio:.2f}".format(**row),
                   "({:.2f}..{:.2f}), {} pairs; compiled in {:.1f} s".format(*row["quartiles"], row["pairs"], row["compile_s"]), flush=True)

@@ -67,7 +67,7 @@ const struct uk_option uk_options[] = {
      "network: shape of an input whose dimensions are not fixed in the file; repeatable"},
     {"--constant", "INPUT=FILE", UK_OPTION_LIST, PROGRAMS | OF_NETWORKS, 0, 0, "<file>",
      "network: fix an input, on whose value shapes depend, to that of a .npy or .pb file; repeatable"},
-    {"--state", "INPUT=OUTPUT", UK_OPTION_LIST, PROGRAMS | OF_NETWORKS, 0, 0, NULL,
+    {"--state", "INPUT=OUTPUT", UK_OPTION_LIST, PROGRAMS | BENCH | OF_NETWORKS, 0, 0, NULL,
      "network: an output that is the input with rows appended or replaced stays in the network's memory; "
      "auto: "
      "all whose names exporters pair; repeatable"},

@@ -35,5 +35,9 @@ for r in rows:
 END
 grep -q '^plain loops: geometric mean of 2 ratios ' "$folder/out" || fail "no geometric mean"
 grep -q '^small: [0-9.]* ms, ONNX Runtime [0-9.]* ms, ratio ' "$folder/out" || fail "no line of ONNX Runtime"
+python3 tests/networks/open_networks.py --write decoder >"$folder/decoder.onnx" || fail "open_networks.py"
+"$uk" bench networks "$folder/decoder.onnx" --size batch=1 --size seq=1 --size past=0..32 --size past=9 --state auto --peers=ONNX,plain >"$folder/out" \
+    2>"$folder/err" || fail "a network with states"
+(($(grep -c '^decoder: [0-9.]* ms, ' "$folder/out") == 2)) || fail "no lines of a network with states"
 "$uk" bench networks "$folder/small.onnx" --peers=other >"$folder/out" 2>"$folder/err"
 (($? == 1)) && grep -q "no peer's name begins with 'other'; use ONNX, OpenVINO, plain" "$folder/err" || fail "an unknown peer"

@@ -334,6 +334,8 @@ int uk_command_bench(const struct uk_arguments *a) {
                            a->is_static ? "--static" : a->positional[0]);
     if (is_networks)
         return uk_bench_networks(a);
+    if (uk_repeated_option(a, "--state", 0))
+        return uk_complain(UK_EXIT_USAGE, "--state is for uk bench networks; leave it out");
     if (!is_conv && a->weights)
         return uk_complain(UK_EXIT_USAGE, "--weights is for uk bench conv; leave it out");
     if (!is_conv && (a->sweep || uk_repeated_option(a, "--seed", 0)))

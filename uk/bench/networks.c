@@ -63,15 +63,25 @@ static int sweep(const struct uk_arguments *a) {
     return run_script(uk_bench_sweep_text, more, count, "some layers could not be counted, see above");
 }
 
+/* Adds the values of a repeatable option as words, whose texts are in the arena. False: no memory. */
+static bool add_values(const struct uk_arguments *a, struct uk_arena *arena, const char *option,
+                       const char **word, int *count) {
+    const char *value;
+
+    for (int i = 0; (value = uk_repeated_option(a, option, i)); i++)
+        if (!(word[(*count)++] = uk_format(arena, "%s=%s", option, value)))
+            return false;
+    return true;
+}
+
 /* Exit status. */
 static int compare(const struct uk_arguments *a) {
     char json[4200], peers[4200];
+    struct uk_arena arena = {0};
     const char **more = calloc((size_t)a->positionals + (size_t)a->option_value_count + 2, sizeof *more);
-    char(*sizes)[300] = calloc((size_t)a->option_value_count + 1, sizeof *sizes);
-    const char *size;
-    int count = 0;
+    int count = 0, status;
 
-    if (!more || !sizes)
+    if (!more)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     while (count < a->positionals - 1) {
         more[count] = a->positional[count + 1];
@@ -83,14 +93,13 @@ static int compare(const struct uk_arguments *a) {
         more[count++] = json;
     if (a->peers)
         more[count++] = peers;
-    for (int i = 0; (size = uk_repeated_option(a, "--size", i)); i++) {
-        snprintf(sizes[i], sizeof sizes[i], "--size=%s", size);
-        more[count++] = sizes[i];
-    }
-    const int status =
-        run_script(uk_bench_networks_text, more, count, "some models could not be compared, see above");
+    if (add_values(a, &arena, "--size", more, &count) && add_values(a, &arena, "--state", more, &count))
+        status =
+            run_script(uk_bench_networks_text, more, count, "some models could not be compared, see above");
+    else
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
     free(more);
-    free(sizes);
+    uk_arena_free(&arena);
     return status;
 }
 
