@@ -116,6 +116,19 @@ def parts():
     return Case(made_model, {"x": x, "first": h}, [Array((n,), turned), made((T, 5), lambda t, i: [-x[t, 1], -x[t, 2], x[t, 1], x[t, 2], 7.0][i])])
 
 
+def part_of_state():
+    """The second state becomes a part of the first one, which changes at the same time."""
+    p, q = drawn(draw, [4]), drawn(draw, [2])
+    body_graph = body([node("Neg", ["p"], ["n"]), node("Slice", ["p", "one", "three"], ["part"]), node("Add", ["q", "v"], ["r"])], ["p", "q", "v"], ["n", "part", "r"])
+    x, h, k, every = drawn(draw, [3, 2]), p.values, q.values, []
+    for t in range(3):
+        every += [a + x[t, i] for i, a in enumerate(k)]
+        h, k = [-a for a in h], h[1:3]
+    made_model = model([scan(["s", "t", "all"], ["p0", "q0"], ["x"], body=body_graph)], [value("x", [3, 2]), value("p0", [4]), value("q0", [2])],
+                       [value("s", [4]), value("t", [2]), value("all", [3, 2])], [tensor("one", [1], [1], INT64), tensor("three", [1], [3], INT64)])
+    return Case(made_model, {"x": x, "p0": p, "q0": q}, [Array((4,), h), Array((2,), k), Array((3, 2), every)])
+
+
 def image():
     """A convolution whose channels are innermost in memory, in a state and in the elements."""
     c, p = 4, 3
@@ -168,6 +181,7 @@ CASES = {
     "axes": axes(),
     "nested": nested(),
     "parts": parts(),
+    "part_of_state": part_of_state(),
     "image": image(),
     "after": after([node("Add", ["all", "r"], ["s"]), node("Mul", ["s", "last"], ["y"])], "y", lambda s, x, last: (s + max(x, 0.0)) * last),
     "transposed": after([node("Transpose", ["all"], ["t"]), node("Neg", ["t"], ["u"]), node("Transpose", ["u"], ["y"])], "y", lambda s, *_: -s),
