@@ -109,9 +109,9 @@ static void recurrent(struct drawing *d) {
             snprintf(shape[i], sizeof *shape, "%d,%s,%d", ways, batch, hidden);
     snprintf(shape[7], sizeof *shape, "%d,%d", ways, 3 * hidden);
     for (int i = 0; i < r->inputs; i++)
-        in[i] = i < 3 || drawn_one_in(d, 2)
-                    ? tensor(d, !i || drawn_one_in(d, 3), i == 4 ? "i32" : d->real, shape[i])
-                    : LEFT_OUT;
+        in[i] = drawn_one_in(d, i < 3 ? 64 : 2)
+                    ? LEFT_OUT
+                    : tensor(d, !i || drawn_one_in(d, 3), i == 4 ? "i32" : d->real, shape[i]);
     uk_put(&d->text, "%s", r->name);
     put_inputs(d, r->inputs, in);
     put_outputs(d, 1 + (int)(drawn_byte(d) % (unsigned)r->outputs));

@@ -181,6 +181,7 @@ CASES = {
     # Weights that are inputs; versions; f16, whose states are f32.
     "computed": case("LSTM", bias=True, peepholes=True, weights=False), "f16": case("LSTM", kind=FLOAT16, bias=True, states=True), "first_version": case("LSTM", opset=6, stated=True),
     # What is refused.
+    "missing": refused(r"input 2 is missing", inputs=("x", "w", "")),
     "r_shape": refused(r"its input R is f32 of shape 1x20x6; .* must be f32 of shape 1x20x5", shapes={"r": [1, 20, 6]}, hidden_size=5),
     "hidden_size": refused(r"its input R is f32 of shape 1x20x5; .* must be f32 of shape 1x24x6", hidden_size=6), "hidden_zero": refused(r"hidden_size=0 is not a size", hidden_size=0),
     "w_shape": refused(r"its input W is f32 of shape 1x20x4; .* must be f32 of shape 1x20x3", shapes={"w": [1, 20, 4]}),
