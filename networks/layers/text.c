@@ -260,11 +260,11 @@ void uk_write(struct uk_writer *w, const struct uk_graph_node *n, const char *fo
 
 /* ---- results that may be inlined ---- */
 
-/* Counts the reads of `v` in the node's expression. */
-static int mentions(struct uk_graph *g, const struct uk_graph_node *n, const struct uk_graph_value *v) {
+/* Counts the reads of `v` in the node's expression, e. */
+static int mentions(const struct uk_graph_node *n, const char *e, const struct uk_graph_value *v) {
     int count = 0;
 
-    for (const char *e = uk_expression_of(g, n); e && (e = strchr(e, '$')); e++)
+    for (; (e = strchr(e, '$')); e++)
         count += uk_node_input(n, e[1] - '0') == v;
     return count;
 }
@@ -284,16 +284,26 @@ static const char *expression_at(const struct uk_writer *w, const struct uk_grap
     return NULL;
 }
 
-/* Upper bound of the accesses in the node's statement with what is inlined so far, its result included. */
-static int accesses_of(struct uk_writer *w, const struct uk_graph_node *n) {
+/* Upper bound of the accesses in the node's statement with what is inlined so far, its result included. e:
+ * the node's expression. */
+static int accesses_of(const struct uk_writer *w, const struct uk_graph_node *n, const char *e) {
     int count = 1;
 
-    for (const char *e = uk_expression_of(w->g, n); e && (e = strchr(e, '$')); e++) {
+    for (; (e = strchr(e, '$')); e++) {
         const char *read = expression_at(w, uk_node_input(n, e[1] - '0'));
 
         count += read ? accesses(read) : 1;
     }
     return count;
+}
+
+/* True if the node's statement may contain the expression of its input v. */
+static bool may_contain(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_graph_value *v,
+                        const char *expression) {
+    const char *e = uk_expression_of(w->g, n);
+
+    w->failed |= !e;
+    return e && mentions(n, e, v) == 1 && accesses_of(w, n, e) - 1 + accesses(expression) <= UK_MAX_ACCESSES;
 }
 
 static bool stands_where_read(struct uk_writer *w, const struct uk_graph_value *v, const char *expression) {
@@ -304,8 +314,7 @@ static bool stands_where_read(struct uk_writer *w, const struct uk_graph_value *
         for (int j = 0; j < n->inputs; j++)
             if (n->input[j] == v)
                 return uk_node_is_elementwise(n) && uk_same_extents(w->g, v, n->output[0]) &&
-                       mentions(w->g, n, v) == 1 &&
-                       accesses_of(w, n) - 1 + accesses(expression) <= UK_MAX_ACCESSES;
+                       may_contain(w, n, v, expression);
     }
     return false;
 }

@@ -197,7 +197,11 @@ static const struct uk_expr *number_at(const struct uk_expr *e, const struct uk_
 }
 
 static enum uk_status parse(struct uniting *u, const char *text, struct uk_program **p) {
-    return uk_program_parse(u->context, "layer.uk", text, strlen(text), p);
+    const enum uk_status s = uk_program_parse(u->context, "layer.uk", text, strlen(text), p);
+
+    if (s == UK_OUT_OF_MEMORY)
+        uk_graph_no_memory(u->g); /* the callers' refusals do not replace it */
+    return s;
 }
 
 /* Writes the value's number with the type that it has in the base's program. */
