@@ -63,6 +63,16 @@ def decoder(width=16, heads=2, rows=40):
                  [value("y", ["batch", "seq", width]), value("present_k", cache[:2] + ["all", each]), value("present_v", cache[:2] + ["all", each])], tensors)
 
 
+def batches():
+    """Keys before the rows that differ by batch; all keys are counted from shapes, and the buffer grows."""
+    nodes = [node("Shape", ["past_k"], ["s"]), node("Gather", ["s", "two"], ["p"], axis=0), node("Shape", ["q"], ["t"]), node("Gather", ["t", "one"], ["r"], axis=0),
+             node("Add", ["p", "r"], ["sum"]), node("Cast", ["sum"], ["total"], to=INT32),
+             node("GroupQueryAttention", ["q", "k", "v", "past_k", "past_v", "lengths", "total"], ["y", "new_k", "new_v"], domain="com.microsoft", num_heads=4, kv_num_heads=2)]
+    cache, new = ["batch", 2, "past", 8], ["batch", 2, "all", 8]
+    return model(nodes, [value("q", ["batch", "seq", 32]), *(value(k, ["batch", "seq", 16]) for k in "kv"), value("past_k", cache), value("past_v", cache), value("lengths", ["batch"], INT32)],
+                 [value("y", ["batch", "seq", 32]), value("new_k", new), value("new_v", new)], [tensor("two", [], [2], INT64), tensor("one", [], [1], INT64)], domains=["com.microsoft"])
+
+
 def shapes():
     """Sizes as values: a shape, a count, ranges; a mean over an open dimension; a product of two sizes."""
     nodes = [node("Shape", ["x"], ["shape"]), node("Size", ["x"], ["size"]), node("Reshape", ["x", "flat"], ["rows"]), node("ReduceMean", ["x"], ["mean"], axes=[0, 1], keepdims=0),
@@ -128,6 +138,7 @@ NETWORKS = {
     "decoder": (decoder(), ["batch=1..2", "seq=1..8", "past=0..32"]),
     "long_decoder": (decoder(rows=700), ["batch=1..2", "seq=1..64", "past=0..600"]),
     "recurrences": (recurrences(), ["seq=1..12", "batch=1..3"]),
+    "batches": (batches(), ["batch=2..3", "seq=1..3", "past=1..20"]),
     "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
     "slices": (slices(), ["past=0..7", "seq=1..9"]),
     "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
