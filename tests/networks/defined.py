@@ -137,13 +137,15 @@ def failures(uk, evaluate, cases, every):
     """Runs all cases, a dictionary by name; returns a line for each that fails.
 
     Cases that are refused, or have options, run by the command. The layers of all others are interpreted; each
-    `every`-th of them is compiled too, which takes most of the time."""
+    `every`-th of them is compiled too, which takes most of the time. So are cases whose only option is --check or --check=all,
+    and each `every`-th of them runs by the command."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         places = [(name, os.path.join(folder, str(i)), case) for i, (name, case) in enumerate(cases.items())]
         for _, path, case in places:
             write(path, case)
-        apart = [place for place in places if place[2].refused or place[2].options]
-        together = [place for place in places if place not in apart]
+        checked = [place for place in places if place[2].options in (("--check",), ("--check=all",)) and not place[2].refused]
+        together = [place for place in places if not place[2].refused and not place[2].options] + checked
+        apart = [place for place in places if place[2].refused or place[2].options and place not in checked] + checked[::every]
         wrong = run_together(evaluate, "interpret", together)
         halves = pool.map(lambda part: run_together(evaluate, "compile", part), (together[:: 2 * every], together[every :: 2 * every]))
         found = pool.map(lambda place: (place[0], run_command(uk, *place[1:])), apart)
