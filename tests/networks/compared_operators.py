@@ -283,8 +283,8 @@ groups("bias", past=3, bias=f32(1, 4, 5, 8))
 for width in (1, 3, 20):
     groups(f"window_{width}", local_window_size=width)
     groups(f"window_{width}_step", rows=1, past=9, local_window_size=width)
-groups("past_batch", batch=2, past=3, refused="a past with a batch of 2 is not supported")
-groups("smooth", smooth_softmax=1, refused="smooth_softmax=1 is not supported")
+groups("past_batch", rows=1, batch=2, past=3)
+groups("smooth", smooth_softmax=1)
 
 # ---- products of bytes ----
 
@@ -475,7 +475,7 @@ class Decoder:
             self.add("Mul", [p + "t", up], [p + "m"])
             skip = self.add("MatMul", [p + "m", self.weights(p + "wd", self.INNER, self.HIDDEN)], [p + "d"])
         self.add("MatMul", [self.normalized("last", h, skip)[0], self.weights("head", self.HIDDEN, self.WORDS)], ["scores"])
-        return self.nodes, self.given, self.constants, ["scores", *self.outputs], 23, 2e-5, None, 0
+        return self.nodes, self.given, self.constants, ["scores", *self.outputs], 23, 2e-5, None, 0, False
 
 
 for rows, past in ((6, 3), (1, 7)):
