@@ -236,6 +236,16 @@ double uk_whole_iterations(const struct uk_schedule *s, const struct uk_stage *s
     return work * (is_product ? whole_tiles(s, st, f) : 1) * uk_depthwise_waste(s, st, f);
 }
 
+/* Cycles of adding up the lanes of a group of inner products: two vectors become one by two shuffles and an
+ * addition, about as many times as there are sums. The kernel is inlined, so that these overlap the
+ * multiply-adds of the next group and latencies do not count. */
+static double group_lanes_cycles(const struct uk_schedule *s, const struct uk_kernel *row) {
+    const double sums = uk_kernel_mr(row) * uk_kernel_nr(row);
+    const struct uk_counts n = {.shuffle = 2 * sums, .other = sums};
+
+    return uk_cost_cycles(&s->target->machine.core, &s->target->vectors, &n);
+}
+
 /* Kernels whose vectors lie along the sum add their lanes at the end, for mr rows at a time; those whose
  * group fills a register, for each row of each call. */
 double uk_lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
@@ -253,7 +263,9 @@ double uk_lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, c
         return 0;
     for (int i = 0; i < st->loops; i++)
         sums *= uk_is_reduced(st, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    return ceil(sums / uk_kernel_mr(row) / (form == UK_OP_NT ? uk_kernel_nr(row) : 1)) * GEMM_TREE;
+    if (form == UK_OP_NT)
+        return ceil(sums / (uk_kernel_mr(row) * uk_kernel_nr(row))) * group_lanes_cycles(s, row);
+    return ceil(sums / uk_kernel_mr(row)) * GEMM_TREE;
 }
 
 /* ---- calls ---- */
