@@ -450,6 +450,7 @@ UK_EXPAND(projected_attention); /* contrib_attention.c */
 UK_EXPAND(multi_head_attention);
 UK_EXPAND(group_query_attention); /* group_query.c */
 UK_EXPAND(rotary);                /* rotary.c */
+UK_EXPAND(suppression);           /* suppression.c */
 UK_INFER(rotate);
 UK_WRITE(rotate);
 UK_INFER(nothing); /* constant.c */

@@ -283,6 +283,17 @@ def tokens(batch=2, seq=5):
                  tensors, opset=27)
 
 
+def chosen(count=7):
+    """Boxes that overlap no better one, and what is read by their numbers."""
+    nodes = [
+        node("Slice", ["x", "zero", "four", "two"], ["boxes"]), node("Slice", ["x", "four", "last", "two"], ["c"]), node("Transpose", ["c"], ["scores"], perm=[0, 2, 1]),
+        node("NonMaxSuppression", ["boxes", "scores", "four", "most", "least"], ["rows"]), node("Slice", ["rows", "two", "last", "one"], ["place"]), node("Squeeze", ["place", "one"], ["i"]),
+        node("Abs", ["i"], ["places"]), node("Gather", ["boxes", "places"], ["y"], axis=1),
+    ]
+    tensors = [*(tensor(name, [1], [v], INT64) for name, v in (("zero", 0), ("one", 1), ("two", 2), ("four", 4), ("last", 100))), tensor("most", [1], [0.2]), tensor("least", [1], [-0.9])]
+    return model(nodes, [value("x", [2, count, 6])], [value("rows", [16, 3], INT64), value("y", [2, 16, 4])], tensors)
+
+
 def integers_computed():
     """Products of bytes whose scales and zero points are computed."""
     microsoft, draw = {"domain": "com.microsoft"}, random.Random(32)
@@ -324,6 +335,7 @@ ALL = {f.__name__: f for f in [
     apart,
     arranged,
     branches,
+    chosen,
     loops,
     normalizations,
     pyramid,
