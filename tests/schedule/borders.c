@@ -31,7 +31,8 @@ static const struct layer {
      9,
      320,
      {"  cache_read X at root\n", "  cache_read X at p\n",
-      "  cache_read X at root\n  reorder n p r s q o c\n  tensorize q auto\n"}},
+      "  cache_read X at root\n  split q 6 -> qo qi\n  split o 16 -> oo oi\n  reorder n p qo oo r s qi oi c\n"
+      "  tensorize qi auto\n"}}, /* a tile that kernels of AVX2 and of AVX-512 have */
     {"strided",
      "tensor F f32 [3, 3, 8, 40]%s\ntensor X f32 [9, 11, 8]\ntensor Y f32 [5, 6, 40]\n"
      "Y[p, q, o] = sum(r, s, c) pad(X[2*p + r - 1, 2*q + s - 1, c], 0) * F[r, s, c, o]\n",
