@@ -134,7 +134,7 @@ for line in 'set terminal svg .*background rgb "white"' 'set multiplot layout 2,
     grep -qE "$line" script || fail "gnuplot is not told '$line'"
 done
 for file in nowhere.json script; do
-    text=$(/usr/bin/python3 "$source/bench/plot.py" "$file" drawn.svg 2>&1) && fail "plot.py draws $file"
+    text=$(PATH=$folder/tools:$PATH /usr/bin/python3 "$source/bench/plot.py" "$file" drawn.svg 2>&1) && fail "plot.py draws $file"
     [[ $text =~ ^plot.py:\ \'$file\'\ (cannot be read:|has no results) && $text != *$'\n'* ]] || fail "plot.py of $file: $text"
 done
 rm tools/gnuplot drawn.svg
