@@ -21,7 +21,7 @@ static void put_form(struct uk_text *t, const struct uk_size_form *f, int64_t fi
 }
 
 /* Writes %NAME.at, the number of the part of its storage that v is. In a step the block of memory may hold
- * any iteration: the first part is taken if there is none. */
+ * any number as iteration: if no part has it, the first part is taken. */
 static void put_part(struct uk_driver *d, const struct uk_graph_value *v, const char *name) {
     const struct uk_graph_region *r = v->mover;
     struct uk_text *t = &d->text;

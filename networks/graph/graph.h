@@ -162,7 +162,7 @@ struct uk_graph_region {
      * follow the region. */
     struct uk_graph_node *before, *endings, *results;
     /* Set by plan: the trip count at the sizes that the graph has, -1 if it is computed; its form, NULL if it
-     * is fixed; its layers, of which there are none if last < first. */
+     * is fixed; its layers; it has no layers if last < first. */
     int64_t trips;
     const struct uk_size_form *form;
     int first, last;

@@ -107,7 +107,7 @@ static void put(struct writer *w, const void *bytes, size_t length) {
     w->length += length;
 }
 
-/* A length takes five bytes, so that it can be set once the message behind it is written. */
+/* A length takes five bytes, so that it can be set once the message after it is written. */
 enum { LENGTH_BYTES = 5 };
 
 static void set_length(struct writer *w, size_t at) {

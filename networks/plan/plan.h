@@ -114,7 +114,7 @@ bool uk_has_view(struct uk_graph *g, const struct uk_graph_value *of, const stru
 /* Gives each state a buffer, in which its input and output have their places. They are none of the graph's
  * inputs and outputs afterwards. Refuses states that are not written in place. */
 enum uk_status uk_plan_states(struct uk_graph *g);
-/* Refuses states of which old elements would have to be moved, once all slices have their places. */
+/* Refuses states whose old elements a run would have to move. Call it once all slices have their places. */
 enum uk_status uk_check_states(struct uk_graph *g);
 
 /* ---- slices.c: concatenation, splits and borders without copies ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constants of bundles. They may be hundreds of megabytes, of which LLVM would make several copies on the way
+ * Constants of bundles. They may be hundreds of megabytes, and LLVM would copy them several times on the way
  * to an object. LLVM gets variables without bytes instead, in a section of their own; the section gets its
  * bytes, and becomes read-only, once the object is made.
  */

@@ -120,9 +120,9 @@ enum uk_status uk_source_compile(struct uk_build *b, const char *name, const str
 bool uk_objects_define(const struct uk_build *b, const char *symbol);
 /* object_merge.c: replaces *object by one that includes all objects of the build. */
 enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
-/* object.c: offset of a local variable in its section; false: there is none of that name. */
+/* object.c: offset of a local variable in its section; false: it has no such variable. */
 bool uk_object_variable(const char *bytes, size_t length, const char *name, uint64_t *at);
-/* object.c: size of a section without bytes in the object; 0: there is none of that name. */
+/* object.c: size of a section without bytes in the object; 0: it has no such section. */
 uint64_t uk_object_section(const char *bytes, size_t length, const char *name);
 /* object.c: makes that section a read-only one whose bytes are at the offset, and takes the first `prefix`
  * characters from its name. */

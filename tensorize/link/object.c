@@ -189,7 +189,8 @@ bool uk_object_variable(const char *bytes, size_t length, const char *name, uint
     return false;
 }
 
-/* Returns the number of the section of that name without bytes in the object; `sections`: there is none. */
+/* Returns the number of the section of that name without bytes in the object; `sections`: no section has it.
+ */
 static size_t section_without_bytes(const struct elf *e, const char *name) {
     const struct section names =
         e->section_names < e->sections ? section(e, e->section_names) : (struct section){0};

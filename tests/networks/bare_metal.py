@@ -29,7 +29,7 @@ def run(*words, **options):
 
 
 def rows():
-    """A loop over rows of the image, some of which a branch negates; it has as many scores as the MobileNet."""
+    """A loop over rows of the image; a branch negates some of them; it has as many scores as the MobileNet."""
     negated, kept = Graph(graph([node("Neg", ["row"], ["p"])], outputs=[value("p", [1024])])), Graph(graph([], outputs=[value("row", [1024])]))
     body = [node("Gather", ["x", "i"], ["row"]), node("ReduceSum", ["row"], ["sum"], keepdims=0), node("Greater", ["sum", "zero"], ["c"]),
             node("If", ["c"], ["part"], then_branch=negated, else_branch=kept), node("Cast", ["i"], ["number"], to=FLOAT), node("Mul", ["part", "number"], ["term"]),

@@ -97,7 +97,7 @@ class Graph:
         return self.op("Gather", self.op("Shape", x), self.integer(axis), axis=0)
 
     def list(self, *parts):
-        """A list of integers, some of which are computed."""
+        """A list of integers, constant or computed."""
         if not any(isinstance(p, str) for p in parts):
             return self.ints(*parts)
         return self.op("Concat", *(self.unsqueeze(p, 0) if isinstance(p, str) else self.ints(p) for p in parts), axis=0)
@@ -109,7 +109,7 @@ class Graph:
         return self.op("Transpose", x, perm=order)
 
     def expand(self, x, *parts):
-        """torch's expand: -1 in the list stands for the extent that is there."""
+        """torch's expand: -1 in the list keeps the extent."""
         shape = self.list(*parts)
         ones = self.op("ConstantOfShape", self.op("Shape", shape), value=tensor("", [1], [1], INT64))
         kept = self.op("Equal", shape, self.op("Mul", ones, self.integer(-1)))

@@ -133,7 +133,7 @@ def relative_attention(g, x, mask, width, heads, window=4):
 
 
 def vits_encoder(width=16, heads=2, words=30):
-    """Text to means and deviations, masked behind its end."""
+    """Text to means and deviations, masked after its end."""
     g = Graph(15, 24)
     ids = g.input("input_ids", ["batch", "seq"], INT64, 0, words - 1)
     lengths = g.input("lengths", ["batch"], INT64, 1, 9)

@@ -7,7 +7,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "layers/recurrent.h"
+#include "layers/loops/recurrent.h"
 
 enum { MAX_DIRECTIONS = 2 };
 enum { X, W, R, B, LENGTHS, H, C, P };

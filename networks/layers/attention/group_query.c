@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include "layers/attention.h"
+#include "layers/attention/attention.h"
 
 struct group_query {
     struct uk_attention a;
@@ -79,8 +79,8 @@ static enum uk_status read_lengths(struct uk_graph *g, const struct uk_graph_nod
     return UK_OK;
 }
 
-/* Computes, for each batch, the keys before its first row: its keys, which are one more than the lengths say,
- * but for the rows; none if it has fewer keys than rows, which is padded. */
+/* Computes, for each batch, the number of keys before its first row: length + 1 - rows, where length is its
+ * element of seqlens_k; 0 for a padded batch, which has fewer keys than rows. */
 static void compute_past(struct uk_expansion *e, struct group_query *q) {
     const int64_t flat[] = {q->a.batch}, other[] = {q->a.rows - 1}, zero[] = {0},
                   per_batch[] = {q->a.batch, 1, 1, 1};

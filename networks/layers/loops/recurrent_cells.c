@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
-#include "layers/recurrent.h"
+#include "layers/loops/recurrent.h"
 
 /* ---- activations ---- */
 

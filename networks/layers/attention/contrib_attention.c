@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include "layers/attention.h"
+#include "layers/attention/attention.h"
 
 /* ---- what the operators share ---- */
 

@@ -10,7 +10,7 @@
  * for its transposition, or multiplied by a number before the product.
  */
 #include <string.h>
-#include "layers/attention.h"
+#include "layers/attention/attention.h"
 
 static struct uk_graph_node *made_by(const struct uk_graph_value *v, const char *type) {
     struct uk_graph_node *n = v && !v->data ? v->producer : NULL;
@@ -24,7 +24,8 @@ static bool has_extents(const struct uk_graph_value *v, int rank, const int64_t 
     return v->rank == rank && !memcmp(v->extent, extent, (size_t)rank * sizeof *extent);
 }
 
-/* Returns what the value repeats for the heads of a group: [batch, groups, rows, size]; NULL: it is none. */
+/* Returns what the value repeats for the heads of a group: [batch, groups, rows, size]; NULL: v
+ * repeats nothing. */
 static struct uk_graph_value *shared_by_heads(const struct uk_graph_value *v) {
     const struct uk_graph_node *join = v->rank == 4 ? made_by(v, "Reshape") : NULL,
                                *repeat = join ? made_by(join->input[0], "Expand") : NULL,
@@ -70,8 +71,8 @@ static struct uk_graph_value *without_factor(struct uk_graph_value *v, double *f
     return v;
 }
 
-/* Returns the value of which v has the last two of four dimensions exchanged, by a Transpose, or by one of
- * three dimensions between two Reshapes; NULL: there is none. */
+/* Returns the value whose last two dimensions, of four, a Transpose exchanged to make v, or a Transpose of
+ * three dimensions between two Reshapes; NULL: v was made otherwise. */
 static struct uk_graph_value *transposed(struct uk_graph *g, struct uk_graph_value *v, bool *is_reshaped) {
     const struct uk_graph_node *back = made_by(v, "Reshape"),
                                *t = made_by(back ? back->input[0] : v, "Transpose"),

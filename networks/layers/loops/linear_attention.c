@@ -118,7 +118,7 @@ static struct uk_graph_value *first_state(struct uk_expansion *e, const struct l
                         uk_expand_ints(e, 4, extent));
 }
 
-/* An iteration. x: inputs by row, but for the past; column: keys as columns. Returns the products of the
+/* An iteration. x: inputs by row, except the past; column: keys as columns. Returns the products of the
  * row's queries and the new state. */
 static struct uk_graph_value *iterate(struct uk_expansion *e, const struct linear_attention *a,
                                       struct uk_graph_value *state, struct uk_graph_value *const x[INPUTS],

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/attention.h"
+#include "layers/attention/attention.h"
 
 /* ---- nodes ---- */
 
