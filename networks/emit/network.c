@@ -286,16 +286,23 @@ static enum uk_status emit_text(struct uk_network *n, enum uk_emit what, enum uk
     return UK_OK;
 }
 
-enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
-                               char **bytes, size_t *length) {
-    enum uk_status s = uk_network_enter(n, true);
+/* Begins a public function that sets *bytes and *length. */
+static enum uk_status begin_emit(struct uk_network *n, char **bytes, const size_t *length) {
+    const enum uk_status s = uk_network_enter(n, true);
 
     if (bytes)
         *bytes = NULL;
+    return s || (bytes && length)
+               ? s
+               : uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
+}
+
+enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
+                               char **bytes, size_t *length) {
+    const enum uk_status s = begin_emit(n, bytes, length);
+
     if (s)
         return s;
-    if (!bytes || !length)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
     if (what == UK_EMIT_HEADER || what == UK_EMIT_HOST)
         return emit_text(n, what, UK_IN_OBJECT, bytes, length);
     return uk_network_build(n, options,
@@ -306,14 +313,10 @@ enum uk_status uk_network_emit_constants(struct uk_network *n, const struct uk_o
                                          enum uk_emit what, uk_network_write *write, void *user, char **bytes,
                                          size_t *length) {
     struct uk_compilation c = {.what = what, .write = write, .user = user, .bytes = bytes, .length = length};
-    enum uk_status s = uk_network_enter(n, true);
+    const enum uk_status s = begin_emit(n, bytes, length);
 
-    if (bytes)
-        *bytes = NULL;
     if (s)
         return s;
-    if (!bytes || !length)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
     if (what == UK_EMIT_HEADER)
         return emit_text(n, what, UK_IN_FILE, bytes, length);
     if (what != UK_EMIT_OBJECT && what != UK_EMIT_SHARED)
@@ -328,12 +331,8 @@ enum uk_status uk_network_emit_constants(struct uk_network *n, const struct uk_o
 enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
                                      size_t *length) {
     struct uk_compilation c = {.has_step = true, .what = UK_EMIT_OBJECT, .bytes = bytes, .length = length};
-    enum uk_status s = uk_network_enter(n, true);
+    const enum uk_status s = begin_emit(n, bytes, length);
 
-    if (bytes)
-        *bytes = NULL;
-    if (!s && (!bytes || !length))
-        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
     return s ? s : uk_network_build(n, options, &c);
 }
 
