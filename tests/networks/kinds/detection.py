@@ -4,7 +4,7 @@
 import math
 
 from graph import FLOAT, Graph
-from onnx_writer import tensor
+from onnx_writer import INT64, tensor
 
 
 def yolo_trunk(g, channels=8):
@@ -44,9 +44,9 @@ def yolo_5(classes=3):
     return g
 
 
-def yolo_8(classes=3, bins=8):
-    """No anchors: the four distances are expectations over bins, by a softmax and a convolution."""
-    g, found, centers, strides = Graph(17, 42), [], [], []
+def boxes_and_scores(g, classes=3, bins=8):
+    """No anchors: the four distances are expectations over bins, by a softmax and a convolution. Boxes are centers and extents."""
+    found, centers, strides = [], [], []
     for x, stride in zip(yolo_trunk(g), (4, 8)):
         box = g.same(g.silu(g.same(x, 8, 8, 3)), 8, 4 * bins, 1)
         scores = g.same(g.silu(g.same(x, 8, 8, 3)), 8, classes, 1)
@@ -67,7 +67,26 @@ def yolo_8(classes=3, bins=8):
     low = g.op("Sub", g.unsqueeze(centers, 0), g.slice(box, 1, 0, 2))
     high = g.op("Add", g.unsqueeze(centers, 0), g.slice(box, 1, 2, 4))
     box = g.op("Concat", g.op("Div", g.op("Add", low, high), 2.0), g.op("Sub", high, low), axis=1)
-    g.output(g.op("Concat", g.op("Mul", box, strides), g.op("Sigmoid", scores), axis=1), "output0")
+    return g.op("Mul", box, strides), g.op("Sigmoid", scores)
+
+
+def yolo_8():
+    g = Graph(17, 42)
+    g.output(g.op("Concat", *boxes_and_scores(g), axis=1), "output0")
+    return g
+
+
+def yolo_suppressed(kept=9):
+    """The boxes of each class that overlap no better one much, and a row of numbers for each of them: image, box, class, score."""
+    g = Graph(17, 45)
+    boxes, scores = boxes_and_scores(g)
+    boxes = g.transpose(boxes, 0, 2, 1)
+    chosen = g.op("NonMaxSuppression", boxes, scores, g.ints(kept), g.constant([1], [0.45]), g.constant([1], [0.54]), center_point_box=1)
+    image, label, place = (g.slice(chosen, 1, i, i + 1) for i in range(3))
+    box = g.op("GatherND", boxes, g.op("Concat", image, place, axis=1))
+    score = g.unsqueeze(g.op("GatherND", scores, chosen), 1)
+    g.output(g.op("Concat", g.cast(image, FLOAT), box, g.cast(label, FLOAT), score, axis=1), "detections")
+    g.output(chosen, "selected", INT64)
     return g
 
 
