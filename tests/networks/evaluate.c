@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "networks.h"
+#include "interpreted.h"
 
 struct evaluation {
     struct uk_network *n;
@@ -34,27 +34,12 @@ static bool is_compiled(const struct evaluation *e) {
     return !strcmp(e->way, "compile");
 }
 
-/* Bytes of memory that interpreted layers use. Only a compiled network says how many: this is at least as
- * much as the values that the layers write, their borders and counters of loops, which small networks have.
- */
-static size_t interpreted_bytes(const struct evaluation *e) {
-    enum { SPARE = 1 << 20 };
-    size_t end = 0;
-
-    for (int i = 0; uk_network_layer(e->n, i); i++) {
-        const struct uk_network_layer *l = uk_network_layer(e->n, i);
-        if (l->offset + l->output.bytes > end)
-            end = l->offset + l->output.bytes;
-    }
-    return 2 * (end + uk_network_memory_bound(e->n)) + SPARE;
-}
-
 static bool allocate(struct evaluation *e) {
     const enum uk_status s = is_compiled(e) ? uk_network_compile(e->n, NULL) : UK_OK;
 
     if (s)
         return fail_as(e, s);
-    const size_t bytes = ((is_compiled(e) ? uk_network_memory(e->n) : interpreted_bytes(e)) + 64) / 64 * 64;
+    const size_t bytes = (is_compiled(e) ? uk_network_memory(e->n) + 64 : interpreted_bytes(e->n)) / 64 * 64;
     e->memory = aligned_alloc(64, bytes);
     if (!e->memory)
         return fail(e, "out of memory");
@@ -83,13 +68,9 @@ static bool read_inputs(struct evaluation *e) {
 }
 
 static bool run(struct evaluation *e) {
-    enum uk_status s = UK_OK;
+    const enum uk_status s =
+        is_compiled(e) ? uk_network_run(e->n, e->memory) : interpret_network(e->n, e->memory);
 
-    if (is_compiled(e))
-        s = uk_network_run(e->n, e->memory);
-    else
-        for (int i = -1; !s && (i = uk_network_next_layer(e->n, e->memory, i)) >= 0;)
-            s = uk_network_interpret_layer(e->n, e->memory, i, uk_network_layer_output(e->n, e->memory, i));
     return s ? fail_as(e, s) : true;
 }
 

@@ -8,8 +8,9 @@
  *   the shapes and the elements of the network compiled for these sizes: integers the same, floats up to
  *   FLOAT_DISTANCE of the largest.
  * - Each layer's elements are within the interpreter's bounds at these sizes.
- * - DRAWS of 1, for tests that must be short: the largest sizes only have the second comparison, and so do
- * the smallest unless one of them is 0, since compiling for fixed sizes takes most of the time.
+ * - DRAWS of 1, for tests that must be short: networks of one value of the sizes are interpreted, since
+ * compiling them takes most of the time; the largest sizes only have the second comparison, and so do the
+ * smallest unless one of them is 0.
  * - Sizes out of range, and off their step, are refused with nothing written.
  */
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "networks.h"
+#include "interpreted.h"
 
 enum { MOST = 8, CHECKED = 48 };
 /* Layers have their own, tight bounds: this one finds values of other elements. It allows roundings, which
@@ -28,7 +29,7 @@ struct ranges {
     const char *model;
     const char *name[MOST];
     int64_t lower[MOST], upper[MOST], step[MOST];
-    int sizes;
+    int sizes, draws;
     struct uk_network *n;
     void *memory;
     double worst;
@@ -133,11 +134,16 @@ static bool check_layers(struct ranges *r, const int64_t *size) {
 
 /* ---- one run ---- */
 
+/* True if networks of one value of the sizes are compiled. */
+static bool is_compiled(const struct ranges *r) {
+    return r->draws > 1;
+}
+
 static struct uk_network *read_fixed(const struct ranges *r, const int64_t *size) {
     struct uk_network *f = uk_network_create();
     const struct uk_network_options o = {.size_names = r->name, .size_values = size, .size_count = r->sizes};
 
-    if (f && (uk_network_read_file(f, r->model, &o) || uk_network_compile(f, NULL))) {
+    if (f && (uk_network_read_file(f, r->model, &o) || (is_compiled(r) && uk_network_compile(f, NULL)))) {
         fail(r, size, uk_network_message(f));
         uk_network_destroy(f);
         return NULL;
@@ -183,7 +189,10 @@ static bool choose(struct ranges *r, const int64_t *size) {
 
 static bool compare(struct ranges *r, const int64_t *size) {
     struct uk_network *f = read_fixed(r, size);
-    void *memory = f ? aligned_alloc(64, (uk_network_memory(f) + 63) / 64 * 64) : NULL;
+    const size_t bytes = !f               ? 0
+                         : is_compiled(r) ? (uk_network_memory(f) + 63) / 64 * 64
+                                          : interpreted_bytes(f);
+    void *memory = f ? aligned_alloc(64, bytes) : NULL;
     int64_t ordered[MOST] = {0};
     bool right = memory && choose(r, size) && give_inputs(r, size, f, memory) && check_layers(r, size);
 
@@ -192,7 +201,8 @@ static bool compare(struct ranges *r, const int64_t *size) {
     for (int i = 0; right && uk_network_value(f, UK_NETWORK_INPUT, i); i++)
         memcpy(uk_network_input(r->n, r->memory, i), uk_network_input(f, memory, i),
                uk_network_value(f, UK_NETWORK_INPUT, i)->bytes);
-    if (right && (uk_network_run_sizes(r->n, r->memory, ordered) || uk_network_run(f, memory)))
+    if (right && (uk_network_run_sizes(r->n, r->memory, ordered) ||
+                  (is_compiled(r) ? uk_network_run(f, memory) : interpret_network(f, memory))))
         right = fail(r, size, "a run refuses its inputs");
     for (int i = 0; right && uk_network_value(f, UK_NETWORK_OUTPUT, i); i++)
         right = same_tensor(r, size, uk_network_value(r->n, UK_NETWORK_OUTPUT, i),
@@ -204,13 +214,13 @@ static bool compare(struct ranges *r, const int64_t *size) {
 }
 
 /* Compares at the largest or the smallest sizes. */
-static bool compare_end(struct ranges *r, const int64_t *size, int draws) {
+static bool compare_end(struct ranges *r, const int64_t *size) {
     bool has_zero = false;
 
     for (int i = 0; i < r->sizes; i++)
         has_zero = has_zero || size[i] == 0;
-    return draws > 1 || has_zero ? compare(r, size)
-                                 : choose(r, size) && draw_inputs(r) && check_layers(r, size);
+    return is_compiled(r) || has_zero ? compare(r, size)
+                                      : choose(r, size) && draw_inputs(r) && check_layers(r, size);
 }
 
 /* ---- refusals ---- */
@@ -260,7 +270,7 @@ static bool parse(struct ranges *r, char *text) {
     return r->upper[i] > r->lower[i] && !*at;
 }
 
-static bool run(struct ranges *r, int draws) {
+static bool run(struct ranges *r) {
     int64_t size[MOST];
 
     for (int i = 0; i < r->sizes; i++)
@@ -274,8 +284,8 @@ static bool run(struct ranges *r, int draws) {
     if (!r->memory)
         return fail(r, NULL, "out of memory");
     memset(r->memory, 0xa5, bytes);
-    bool right = refuses(r) && compare_end(r, r->upper, draws) && compare_end(r, r->lower, draws);
-    for (int d = 0; d < draws && right; d++) {
+    bool right = refuses(r) && compare_end(r, r->upper) && compare_end(r, r->lower);
+    for (int d = 0; d < r->draws && right; d++) {
         for (int i = 0; i < r->sizes; i++)
             size[i] =
                 r->lower[i] +
@@ -290,12 +300,13 @@ int main(int argc, char **argv) {
     struct ranges r = {.model = argc > 1 ? argv[1] : "", .n = uk_network_create(), .state = 1};
     bool right = argc > 3 && r.n;
 
+    r.draws = argc > 2 ? atoi(argv[2]) : 0;
     for (int i = 3; i < argc && right; i++)
         right = parse(&r, argv[i]) ? true : fail(&r, NULL, "expected NAME=LOWER..UPPER:STEP");
-    right = right && run(&r, atoi(argv[2]));
+    right = right && run(&r);
     if (right)
-        printf("%s: right at %d sizes; floats differ by %.2g of the largest at most\n", r.model,
-               atoi(argv[2]) + 2, r.worst);
+        printf("%s: right at %d sizes; floats differ by %.2g of the largest at most\n", r.model, r.draws + 2,
+               r.worst);
     uk_network_destroy(r.n);
     return !right;
 }

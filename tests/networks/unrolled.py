@@ -2,17 +2,19 @@
 """Random networks of loops and branches, which are compared with networks without any: each iteration is written
 out, and Where chooses between the results of both branches.
 
-    unrolled.py UK COUNT [FIRST]
+    unrolled.py UK EVALUATE WAY COUNT [FIRST]
+
+WAY of the networks without loops: compile, or interpret, which takes less time.
 """
 
 import concurrent.futures
+import dataclasses
 import os
 import random
-import struct
-import subprocess
 import sys
 import tempfile
 
+from defined import Array, Case, drawn, read_npy, run_command, run_together, write
 from onnx_writer import FLOAT, INT64, Graph, graph, model, node, tensor, value
 from small_networks import weights
 
@@ -256,7 +258,7 @@ class Writer:
 
 
 def networks(seed):
-    """The network with loops, and the one without."""
+    """The network with loops, the one without, and the number of their outputs."""
     drawing = Drawing(seed)
     values = list(drawing.inputs)
     steps = []
@@ -271,36 +273,31 @@ def networks(seed):
             nodes.append(node("Identity", [env[v]], [f"y{i}"]))
         found.append((nodes, [value(f"x{i}", v.shape) for i, v in enumerate(drawing.inputs)], [value(f"y{i}", v.shape, FLOAT) for i, v in enumerate(outputs)]))
     tensors = [*drawing.tensors.values(), tensor("zero", [], [0.0])]
-    return [model(*parts, tensors, opset=18) for parts in found], len(outputs)
+    inputs = {f"x{i}": drawn(drawing.random, v.shape) for i, v in enumerate(drawing.inputs)}
+    with_loops, without = (Case(model(*parts, tensors, opset=18), inputs, bound=1e-4, options=("--check", "--threads=1")) for parts in found)
+    return with_loops, without, len(outputs)
 
 
-def failure(uk, seed, folder):
-    """Returns what is wrong; None: nothing."""
-    models, outputs = networks(seed)
-    results = []
-    for name, data in zip(("loops", "unrolled"), models):
-        path = f"{folder}/{name}_{seed}"
-        with open(path + ".onnx", "wb") as f:
-            f.write(data)
-        done = subprocess.run([uk, "run", path + ".onnx", "--threads=1", *(["--check"] if name == "loops" else []), *(f"--output={path}.{i}" for i in range(outputs))],
-                              capture_output=True, text=True, check=False, timeout=120)
-        if done.returncode:
-            return f"{name}: exit status {done.returncode}: {done.stderr[-400:]}"
-        files = [open(f"{path}.{i}", "rb").read() for i in range(outputs)]
-        results.append([v for data in files for v in struct.unpack(f"<{len(data) // 4}f", data)])
-    if len(results[0]) != len(results[1]):
-        return f"{len(results[0])} and {len(results[1])} elements"
-    apart = [(a, b) for a, b in zip(*results) if not abs(a - b) <= 1e-4 * (1 + abs(b))]
-    return f"{len(apart)} of {len(results[0])} elements differ: {apart[:3]}" if apart else None
+def failure(uk, path, case, count):
+    """Runs the network with loops; the outputs of the other one are there. Returns what is wrong; None: nothing."""
+    found = [read_npy(f"{path}_unrolled.{i}.npy") for i in range(count)]
+    return run_command(uk, f"{path}_loops", dataclasses.replace(case, outputs=[Array(shape, values) for _, shape, values in found]))
 
 
-def main(uk, count, first=0):
+def main(uk, evaluate, way, count, first=0):
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        seeds = range(int(first), int(first) + int(count))
-        found = [(seed, what) for seed, what in zip(seeds, pool.map(lambda s: failure(uk, s, folder), seeds)) if what]
-    for seed, what in found:
-        print(f"seed {seed}: {what}")
-    return bool(found)
+        made = {f"{folder}/{seed}": networks(seed) for seed in range(int(first), int(first) + int(count))}
+        for path, (with_loops, without, _) in made.items():
+            write(f"{path}_loops", with_loops)
+            write(f"{path}_unrolled", without)
+        places = [(f"seed {os.path.basename(path)} unrolled", f"{path}_unrolled", without) for path, (_, without, _) in made.items()]
+        wrong = sum(pool.map(lambda part: run_together(evaluate, way, part), (places[::2], places[1::2])), [])
+        if not wrong:
+            found = pool.map(lambda m: (m[0], failure(uk, m[0], m[1][0], m[1][2])), made.items())
+            wrong = [f"seed {os.path.basename(path)}: {what}" for path, what in found if what]
+    for line in wrong:
+        print(line)
+    return bool(wrong)
 
 
 if __name__ == "__main__":
