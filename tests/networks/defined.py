@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs small networks by uk and compares their outputs with values computed from the operators' definitions."""
+"""Runs small networks by uk and compares their outputs with values computed from the operators' definitions: ONNX's, and
+NumPy's where ONNX refers to it."""
 
 import ast
 import concurrent.futures
@@ -58,7 +59,7 @@ def whole(draw, shape, least, most, kind):
 @dataclass
 class Case:
     """A model, its inputs by name, its outputs in order, the bound on their relative and absolute error; or a
-    pattern for the message that refuses the model."""
+    pattern for the message that refuses the model. NaN, infinities and integers are always exact."""
 
     model: bytes
     inputs: dict = field(default_factory=dict)
@@ -67,6 +68,10 @@ class Case:
     refused: str = ""
     options: tuple = ()
     layers: int = 0  # as many; 0: any number
+    ulps: int = -1  # units in the last place by which floats may differ, where 0 includes the sign of 0; -1: `bound` says
+    labels: tuple = ()  # what each output shows
+    is_everywhere: bool = False  # compiled here and for other targets in each run of the tests
+    has_gpus: bool = True  # GPUs are among these targets
 
 
 def read_npy(path):
@@ -78,21 +83,27 @@ def read_npy(path):
     return head["descr"], head["shape"], struct.unpack(f"<{(len(data) - 10 - length) // struct.calcsize(form)}{form}", data[10 + length :])
 
 
-def near(got, wanted, bound):
+def ulp(v):
+    """The distance of adjacent f32 numbers at v."""
+    return math.ldexp(1, max(math.frexp(v)[1] - 24, -149))
+
+
+def near(got, wanted, case):
     if math.isnan(wanted) or math.isinf(wanted):
         return math.isnan(got) if math.isnan(wanted) else got == wanted
-    return abs(got - wanted) <= bound * (1 + abs(wanted))
+    if case.ulps == 0:
+        return got == wanted and math.copysign(1, got) == math.copysign(1, wanted)
+    return abs(got - wanted) <= (case.bound * (1 + abs(wanted)) if case.ulps < 0 else case.ulps * ulp(wanted))
 
 
-def difference(path, wanted, bound):
+def difference(path, wanted, case):
     """Returns how a file's values differ from those wanted; None: not at all."""
     descr, shape, values = read_npy(path)
     if shape != tuple(wanted.shape) or (descr != KINDS[wanted.kind] and wanted.kind != BOOL):
         return f"{descr} {shape}, not {KINDS[wanted.kind]} {wanted.shape}"
-    bound = bound if wanted.kind == FLOAT else 0
     for i, (a, b) in enumerate(zip(values, wanted.values, strict=True)):
-        if not near(a, b, bound):
-            return f"element {i} is {a}, not {b}"
+        if not (near(a, b, case) if wanted.kind == FLOAT else a == b or (a != a and b != b)):
+            return f"element {i} is {a!r}, not {b!r}"
     return None
 
 
@@ -107,13 +118,13 @@ def write(path, case):
 
 def outputs_differ(path, case):
     """Returns how outputs that were written differ from those wanted; None: not at all."""
-    wrong = (difference(f"{path}.{i}.npy", wanted, case.bound) for i, wanted in enumerate(case.outputs))
-    return next((f"output {i}: {w}" for i, w in enumerate(wrong) if w), None)
+    wrong = (difference(f"{path}.{i}.npy", wanted, case) for i, wanted in enumerate(case.outputs))
+    return next((f"output {i}: {', '.join(case.labels[i : i + 1])} {w}" for i, w in enumerate(wrong) if w), None)
 
 
-def run_command(uk, path, case):
+def run_command(uk, path, case, *more):
     """Runs a case by the command; returns what is wrong, None: nothing."""
-    words = [uk, "run", path + ".onnx", *case.options, *(f"--input={key}={path}.{key}.npy" for key in case.inputs)]
+    words = [uk, "run", path + ".onnx", *case.options, *more, *(f"--input={key}={path}.{key}.npy" for key in case.inputs)]
     done = subprocess.run([*words, *(f"--output={path}.{i}.npy" for i in range(len(case.outputs)))], capture_output=True, text=True, check=False)
     if case.refused:
         right = done.returncode == 1 and re.search(case.refused, done.stderr)
@@ -128,25 +139,48 @@ def run_together(evaluate, way, cases):
     lines = "".join(f"{way} {case.layers} {path}\n" for _, path, case in cases)
     done = subprocess.run([evaluate], input=lines, capture_output=True, text=True, check=False)
     reasons = dict((line + " ").split(" ", 1) for line in done.stdout.splitlines())
-    early = f"evaluate ended with exit status {done.returncode}: {done.stderr[-400:]}"
-    found = [(name, reasons.get(path, early).strip() or outputs_differ(path, case)) for name, path, case in cases]
-    return [f"{name}: {way}: {what}" for name, what in found if what]
+    wrong = []
+    for name, path, case in cases:
+        reason = reasons.get(path, f"evaluate ended with exit status {done.returncode}: {done.stderr[-400:]}").strip()
+        if case.refused:
+            what = None if path in reasons and re.search(case.refused, reason) else f"{reason}, not refused by {case.refused!r}"
+        else:
+            what = reason or outputs_differ(path, case)
+        if what:
+            wrong.append(f"{name}: {way}: {what}")
+    return wrong
 
 
-def failures(uk, evaluate, cases, every):
+def run_targets(uk, path, case, number, targets, every):
+    """Runs a case for other targets, under an emulator or in a simulator: for one of them if not all cases are compiled."""
+    targets = [target for target in targets if case.has_gpus or not target.startswith("amdgcn")]
+    chosen = targets if every == 1 else targets[number % len(targets) :][:1]
+    for target in chosen:
+        what = run_command(uk, path, case, f"--target={target}", "--check=all")
+        if what:
+            return f"{target}: {what}"
+    return None
+
+
+def failures(uk, evaluate, cases, every, targets=()):
     """Runs all cases, a dictionary by name; returns a line for each that fails.
 
-    Cases that are refused, or have options, run by the command. The layers of all others are interpreted; each
-    `every`-th of them is compiled too, which takes most of the time. So are cases whose only option is --check or --check=all,
-    and each `every`-th of them runs by the command."""
+    Cases that have options run by the command. The layers of all others are interpreted; those that say so and each `every`-th of the
+    others are compiled too, which takes most of the time. So are cases whose only option is --check or --check=all. Each `every`-th of
+    them, and of those that are refused, runs by the command too."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         places = [(name, os.path.join(folder, str(i)), case) for i, (name, case) in enumerate(cases.items())]
         for _, path, case in places:
             write(path, case)
-        checked = [place for place in places if place[2].options in (("--check",), ("--check=all",)) and not place[2].refused]
-        together = [place for place in places if not place[2].refused and not place[2].options] + checked
-        apart = [place for place in places if place[2].refused or place[2].options and place not in checked] + checked[::every]
-        wrong = run_together(evaluate, "interpret", together)
-        halves = pool.map(lambda part: run_together(evaluate, "compile", part), (together[:: 2 * every], together[every :: 2 * every]))
-        found = pool.map(lambda place: (place[0], run_command(uk, *place[1:])), apart)
+        by_both = [place for place in places if place[2].options in ((), ("--check",), ("--check=all",)) and (place[2].options or place[2].refused)]
+        everywhere = [place for place in places if place[2].is_everywhere]
+        together = [place for place in places if not place[2].options or place in by_both]
+        apart = [place for place in places if place not in together] + by_both[::every]
+        accepted, refused = ([place for place in together if bool(place[2].refused) == is_refused] for is_refused in (False, True))
+        wrong = run_together(evaluate, "interpret", accepted)
+        compiled = everywhere + refused + [place for place in accepted if not place[2].is_everywhere][::every]
+        halves = pool.map(lambda part: run_together(evaluate, "compile", part), (compiled[::2], compiled[1::2]))
+        found = [*pool.map(lambda place: (place[0], run_command(uk, *place[1:])), apart)]
+        if targets:
+            found += pool.map(lambda n: (everywhere[n][0], run_targets(uk, *everywhere[n][1:], n, targets, every)), range(len(everywhere)))
         return [*wrong, *(line for half in halves for line in half), *(f"{name}: {what}" for name, what in found if what)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares operators of small networks with their definitions, which modules next to this one state.
 
-    operators.py UK EVALUATE EVERY MODULE...
+    operators.py UK EVALUATE EVERY [--target=TARGET]... MODULE...
 
-Each EVERY-th network is compiled; the others are interpreted only. 1: the cases MORE of a module are added.
+Each EVERY-th network is compiled; most of the others are interpreted only. 1: the cases MORE of a module are added.
 """
 
 import importlib
@@ -11,8 +11,10 @@ import sys
 
 import defined
 
-uk, evaluate, every, *modules = sys.argv[1:]
+uk, evaluate, every, *words = sys.argv[1:]
 every = int(every)
+targets = [word.removeprefix("--target=") for word in words if word.startswith("--target=")]
+modules = words[len(targets) :]
 
 
 def cases(module):
@@ -20,7 +22,7 @@ def cases(module):
     return loaded.CASES if every > 1 else {**loaded.CASES, **getattr(loaded, "MORE", {})}
 
 
-wrong = [line for module in modules for line in defined.failures(uk, evaluate, cases(module), every)]
+wrong = [line for module in modules for line in defined.failures(uk, evaluate, cases(module), every, targets)]
 for line in wrong:
     print(line)
 sys.exit(bool(wrong) or not modules)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of values.py: operators between DequantizeLinear and QuantizeLinear, with right bytes."""
+"""Operators between DequantizeLinear and QuantizeLinear, with right bytes."""
 
 import math
+from dataclasses import replace
 
+from defined import Case
 from onnx_writer import FLOAT, INT8, INT32, INT64, UINT8, model, node, tensor, value
-from value_cases import Case, Constant, array, constant
+from value_cases import Constant, array, constant
 
 RANGE = {UINT8: (0, 255), INT8: (-128, 127)}
 
@@ -44,7 +46,7 @@ class Quantized:
             raise ValueError("a result is halfway between two bytes")
         right = [min(max(round(v), RANGE[kind][0]), RANGE[kind][1]) for v in steps]
         network = model(self.nodes, self.inputs, [value("y", shape, kind)], self.constants)
-        return Case(network, self.feeds, [array(right, *shape, kind=kind)], [f"{op} {attributes or ''}"], 0)
+        return Case(network, self.feeds, [array(right, *shape, kind=kind)], labels=[f"{op} {attributes or ''}"])
 
 
 def quantized_convolution(bias, zero, scale, weight_scale=0.0625, axis=0):
@@ -70,7 +72,7 @@ def quantized_product(shape, scale, zero=None, **attributes):
     turned = lambda m, t: sum(map(list, zip(*m) if t else m), [])
     inputs = [n.dequantize("x", array(turned(x, ta), 2, 2, kind=INT8), 0.25, 4),
               n.dequantize("w", constant(turned(w, tb), *([3, 2] if tb else [2, 3]), kind=INT8), 0.125, 0),
-              n.dequantize("b", Constant(list(shape), bias, INT32), scale, zero)]
+              n.dequantize("b", Constant(tuple(shape), bias, INT32), scale, zero)]
     exact = [attributes.get("alpha", 1.0) * sum((x[i][k] - 4) * 0.25 * w[k][j] * 0.125 for k in range(2)) + attributes.get("beta", 1.0) * (at(i, j) - (zero or 0)) * scale
              for i in range(2) for j in range(3)]
     return n.case("Gemm", inputs, exact, [2, 3], 0.0937, -5, INT8, **attributes)
@@ -119,4 +121,7 @@ def all_cases():
         "concat_types": quantized_concat(0.37), "concat_negative": quantized_concat(-0.37),
     }
     emulated = ("bias_scale", "bias_by_other_channel", "gemm_matrix_scale", "max_pool_negative", "sigmoid_negative", "concat_types")
-    return {name: case._replace(is_emulated=name in emulated) for name, case in cases.items()}
+    return {name: replace(case, is_everywhere=name in emulated) for name, case in cases.items()}
+
+
+CASES = all_cases()

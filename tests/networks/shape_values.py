@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of values.py: which elements an operator keeps, repeats or leaves out."""
+"""Which elements an operator keeps, repeats or leaves out."""
 
 import itertools
 import math
+from dataclasses import replace
 
 from onnx_writer import INT64
 from value_cases import array, case, constant, row, scalar
@@ -74,7 +75,4 @@ def padded_rows():
     return rows
 
 
-def all_cases():
-    """Programs for GPUs cannot take places of elements from a list."""
-    listed = {"kept_ratio": kept_ratio(), "padded": padded_rows()}
-    return {"transposed": case(transposed_rows()), **{name: case(rows)._replace(is_emulated=False) for name, rows in listed.items()}}
+CASES = {name: replace(case(rows), is_everywhere=False) for name, rows in (("transposed", transposed_rows()), ("kept_ratio", kept_ratio()), ("padded", padded_rows()))}

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of values.py: networks, inputs and right outputs. Those of NaN and of unions; other files have others."""
+"""Cases of NaN and of unions; and networks of many nodes, each a row: its operator, inputs and right output."""
 
 import collections
 import math
 import struct
 
+from defined import Array, Case
 from onnx_writer import FLOAT, INT32, INT64, model, node, tensor, value
 from unions import Graph
 
 NAN, INF = math.nan, math.inf
 
-Array = collections.namedtuple("Array", "shape values kind")
-# right: outputs in order; labels: what each of them shows; ulps: units in the last place by which a float may differ;
-# is_emulated: the case runs for other targets, too.
-Case = collections.namedtuple("Case", "model inputs right labels ulps is_emulated", defaults=[True])
-
-
 def array(values, *shape, kind=FLOAT):
-    return Array(list(shape) or [len(values)], list(values), kind)
+    return Array(tuple(shape) or (len(values),), list(values), kind)
 
 
 class Constant(Array):
@@ -25,11 +20,11 @@ class Constant(Array):
 
 
 def constant(values, *shape, kind=FLOAT):
-    return Constant(list([] if shape == (0,) else shape or [len(values)]), list(values), kind)
+    return Constant(tuple(shape) or (len(values),), list(values), kind)
 
 
 def scalar(v, kind=FLOAT):
-    return Constant([], [v], kind)
+    return Constant((), [v], kind)
 
 
 def f32(v):
@@ -58,7 +53,7 @@ def case(rows, ulps=0, opset=20):
         outputs.append(value(f"y{i}", r.right.shape, r.right.kind))
         nodes.append(node(r.op, names, [f"y{i}"], **r.attributes))
     labels = [f"row {i}, {r.op} {r.attributes or ''}" for i, r in enumerate(rows)]
-    return Case(model(nodes, inputs, outputs, initializers, opset), feeds, [r.right for r in rows], labels, ulps)
+    return Case(model(nodes, inputs, outputs, initializers, opset), feeds, [r.right for r in rows], ulps=ulps, labels=labels, is_everywhere=True)
 
 
 # ---- NaN ----
@@ -137,7 +132,8 @@ def nan_after_products():
     shape, flat = [1, channels, side, side], [channels, plane]
     outputs = [value(f"y{i}", shape if i < 2 else flat) for i in range(4)]
     right = [array(clip(-3.0, 6.0), *shape), array(clip(0.0, INF), *shape), array(clip(0.0, INF), *flat), array(clip(-INF, 6.0), *flat)]
-    return Case(model(nodes, [value("x", shape)], outputs, tensors), {"x": array(x, *shape)}, right, ["Conv, Clip", "Conv, Relu", "MatMul, Relu", "Gemm, Min"], 0)
+    return Case(model(nodes, [value("x", shape)], outputs, tensors), {"x": array(x, *shape)}, right, ulps=0, labels=["Conv, Clip", "Conv, Relu", "MatMul, Relu", "Gemm, Min"],
+                is_everywhere=True)
 
 
 # ---- ArgMax, ArgMin ----
@@ -171,12 +167,12 @@ def arg_nan():
 # ---- parts of parts ----
 
 
-def unions(seed, is_emulated=False):
+def unions(seed):
     g = Graph(seed)
     shape, values = g.value["x"].shape, g.value["x"].values
     network = model(g.nodes, [value("x", shape)], [value(o, g.value[o].shape) for o in g.outputs], g.constants, opset=13)
     right = [array(g.value[o].values, *g.value[o].shape) for o in g.outputs]
-    return Case(network, {"x": array(values, *shape)}, right, [f"random union {seed}, {o}" for o in g.outputs], 0, is_emulated)
+    return Case(network, {"x": array(values, *shape)}, right, ulps=0, labels=g.outputs)
 
 
 def nested_unions():
@@ -198,9 +194,8 @@ def nested_unions():
     right = [beside(a, x, a), x * 3, beside(d + d, b + e), y3, y4, [line[2:] + line[:2] for line in y4]]
     outputs = [value(f"y{i}", [len(r), len(r[0])]) for i, r in enumerate(right)]
     return Case(model(nodes, [value("x", [2, 3])], outputs, [tensor("sizes", [2], [2, 4], INT64)], opset=13), {"x": array(sum(x, []), 2, 3)},
-                [array(sum(r, []), len(r), len(r[0])) for r in right], [f"y{i}" for i in range(6)], 0)
+                [array(sum(r, []), len(r), len(r[0])) for r in right], ulps=0, is_everywhere=True)
 
 
-def all_cases():
-    cases = {f.__name__: f() for f in (nan_elementwise, nan_windows, nan_after_products, arg_nan, nested_unions)}
-    return {**cases, **{f"unions_{seed}": unions(seed) for seed in range(48)}}
+CASES = {f.__name__: f() for f in (nan_elementwise, nan_windows, nan_after_products, arg_nan, nested_unions)}
+CASES.update((f"unions_{seed}", unions(seed)) for seed in range(48))
