@@ -109,6 +109,9 @@ enum uk_status uk_constant_write(const struct uk_constants *c, const struct uk_p
     const void *elements = uk_constant_elements(k);
     enum uk_status s = UK_OK;
 
+    /* Packing and permuting leave out what pads a panel or a row: the same network gives the same bytes. */
+    if (!elements)
+        memset(to, 0, k->bytes);
     if (k->packing)
         s = pack(c, k, to);
     else if (elements)
