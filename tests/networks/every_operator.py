@@ -355,6 +355,7 @@ ALL = {f.__name__: f for f in [
     integers_computed,
     few_bits,
 ]}
+BYTES = {"bytewise", "integers_computed", "few_bits"}
 
 
 def missing(table):
