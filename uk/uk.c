@@ -32,7 +32,41 @@ static bool parse_range(const char *text, struct uk_size_value *b) {
     if (colon)
         copy[colon - text] = 0;
     return parse_integer(copy, &b->value) && parse_integer(copy + (dots - text) + 2, &b->upper) &&
-           0 <= b->value && b->value < b->upper;
+           0 <= b->value && 0 <= b->upper;
+}
+
+/* Refuses a range that is empty, of one value, or whose bounds are not multiples of the step. Exit status. */
+static int check_range(const struct uk_size_value *b, const char *option, const char *text) {
+    const int64_t rest = b->value % b->step, first = b->value - rest, last = b->upper - b->upper % b->step;
+    char better[160] = "";
+
+    if (b->upper == b->value)
+        return uk_complain(UK_EXIT_USAGE, "%s %s: a range has two values or more; give %s %s=%lld", option,
+                           text, option, b->name, (long long)b->value);
+    if (b->upper < b->value)
+        return uk_complain(UK_EXIT_USAGE, "%s %s: a range has two values or more, and the lower one first",
+                           option, text);
+    if (rest ? first < last - b->step : first < last)
+        snprintf(better, sizeof better, ", for instance %s %s=%lld..%lld:%lld", option, b->name,
+                 (long long)(rest ? first + b->step : first), (long long)last, (long long)b->step);
+    return rest || last != b->upper
+               ? uk_complain(UK_EXIT_USAGE, "%s %s: the bounds must be multiples of the step %lld%s", option,
+                             text, (long long)b->step, better)
+               : UK_EXIT_OK;
+}
+
+/* Takes a second value of a size: that of the run, for a size with a range. Exit status. */
+static int add_value(struct uk_size_value *same, const struct uk_size_value *b, const char *option,
+                     const char *text) {
+    if (same->upper && same->run < 0 && !b->upper && b->value >= 0) {
+        same->run = b->value;
+        return UK_EXIT_OK;
+    }
+    if (same->upper && b->upper)
+        return uk_complain(UK_EXIT_USAGE, "%s %s: '%s' already has the range %lld..%lld; give it once",
+                           option, text, b->name, (long long)same->value, (long long)same->upper);
+    return uk_complain(UK_EXIT_USAGE, "%s %s: '%s' already has the value %lld; give it once", option, text,
+                       b->name, (long long)(same->upper ? same->run : same->value));
 }
 
 static int add_binding(struct uk_arguments *a, const char *option, const char *text) {
@@ -48,17 +82,14 @@ static int add_binding(struct uk_arguments *a, const char *option, const char *t
     memcpy(b->name, text, n);
     b->name[n] = 0;
     b->is_constant = !strcmp(option, "--define");
-    for (int i = 0; i < a->bindings; i++) {
-        struct uk_size_value *same = &a->binding[i];
-        if (strcmp(same->name, b->name) != 0)
-            continue;
-        if (same->upper && same->run < 0 && !b->upper && b->value >= 0) {
-            same->run = b->value;
-            return UK_EXIT_OK;
-        }
-        return uk_complain(UK_EXIT_USAGE, "%s %s: '%s' already has the value %lld; give it once", option,
-                           text, b->name, (long long)same->value);
+    if (b->upper || strstr(equals, "..")) {
+        const int status = check_range(b, option, text);
+        if (status)
+            return status;
     }
+    for (int i = 0; i < a->bindings; i++)
+        if (!strcmp(a->binding[i].name, b->name))
+            return add_value(&a->binding[i], b, option, text);
     a->bindings++;
     return UK_EXIT_OK;
 }
