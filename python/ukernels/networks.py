@@ -16,7 +16,7 @@ import numpy as np
 
 from . import library, values
 from .arrays import BF16, DTYPES, TYPES, aligned, as_array, check_type, overlap
-from .errors import OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
+from .errors import INVALID_ARGUMENT, OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
 from .output import EMIT, Pieces, kind_of, save_all
 from .program import OfThisProcess
 
@@ -51,7 +51,7 @@ class State:
 
 class Network(OfThisProcess):
     """A compiled network. Many threads may call it at once: each call uses a block of memory of its own, which later calls reuse. A network
-    with states has one block, for one sequence, and one call at a time."""
+    with states has one block, for one sequence, and one call at a time; sequence() makes another one."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, Union[int, range]],
                  constants: Mapping[str, Any], states: Union[str, Mapping[str, str]], name: Optional[str], schedule: Optional[str], target: str,
@@ -77,12 +77,23 @@ class Network(OfThisProcess):
         self._free_sizes = self._find_free_sizes()
         self._unsupported = ""
         self._compile(target)
+        self._emit_lock = threading.Lock()
+        self._first = self
+        self._begin_sequence()
+
+    def _begin_sequence(self) -> None:
         self._blocks: list[np.ndarray] = []
         if self.states and not self._unsupported:
             self._blocks.append(aligned(self._memory, np.dtype(np.uint8), 64))
         self._sequence = self._blocks[0] if self._blocks else None
         self._sequence_lock = threading.Lock() if self.states else nullcontext()
-        self._emit_lock = threading.Lock()
+
+    def sequence(self) -> Network:
+        """Returns a network of the same code with states of its own, which are zeros at first: for another sequence at the same time."""
+        other = object.__new__(Network)
+        other.__dict__.update(self.__dict__)  # with _first, whose end is that of the code
+        other._begin_sequence()
+        return other
 
     def _check(self, status: int) -> None:
         if status:
@@ -90,11 +101,11 @@ class Network(OfThisProcess):
 
     def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, Union[int, range]], constants: Mapping[str, Any],
               states: Union[str, Mapping[str, str]], name: Optional[bytes]) -> None:
-        if isinstance(states, str) and states != "auto":
-            raise ArgumentError(f"states is '{states}'; pass 'auto', or the names of outputs by those of inputs, as {{'past': 'present'}}")
         for size, each in sizes.items():
             if isinstance(each, range):
                 self._check(self._api.uk_network_range(self._handle, _range(size, each)))
+            elif not hasattr(each, "__index__"):
+                raise ArrayTypeError(f"size {size} is a {type(each).__name__}; an integer or a range is required")
         sizes = {size: each for size, each in sizes.items() if not isinstance(each, range)}
         data = {name: np.asarray(as_array(value, name), order="C") for name, value in constants.items()}
         given = [_tensor(name, shape) for name, shape in shapes.items()]
@@ -118,6 +129,8 @@ class Network(OfThisProcess):
             message = context.api.uk_context_message(context.handle).decode(errors="replace")
         finally:
             context.close()
+        if status == INVALID_ARGUMENT:
+            raise error_of(status, message)
         self._unsupported = message if status else ""
         if not status:
             self._check(self._api.uk_network_compile(self._handle, self._options))
@@ -172,6 +185,7 @@ class Network(OfThisProcess):
     def state(self, name: str) -> np.ndarray:
         """Returns the memory of a state as an array of its shape, without a copy, by the name of its input or output. The past and the present
         are the first elements of it in each dimension. It is zeros at first."""
+        values.text("the name of a state", name)
         known = [each for s in self.states for each in (s.name, s.output)]
         if name not in known:
             names = ", ".join(s.name for s in self.states) or "none"
@@ -330,6 +344,8 @@ class Network(OfThisProcess):
             return
         if kind_of(pathlib.Path(path)) not in ("object", "shared"):
             raise ArgumentError(f"{os.fspath(path)}: constants are in a file of their own only for .o and .so")
+        if os.path.realpath(constants) in [os.path.realpath(each) for each in (path, header) if each is not None]:
+            raise ArgumentError(f"{os.fspath(constants)} is given for the constants and for the code; pass different files")
         with Pieces(pathlib.Path(constants)) as file:
             save_all(lambda what: self._emit(what, file), path, header)
             file.keep()
@@ -347,8 +363,10 @@ def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, s
 
 
 def _range(name: str, each: range) -> library.NetworkSize:
-    if len(each) < 2 or each.step < 0:
-        raise ArgumentError(f"the size {name} has the {each}; a range has two values or more, and increases")
+    if len(each) < 2 or each.step < 0 or each[0] < 0:
+        raise ArgumentError(f"size {name} has the {each}; a range has two values or more, which increase from 0 or more")
+    if each[0] % each.step:
+        raise ArgumentError(f"size {name} has the {each}; it must begin at a multiple of its step {each.step}")
     return library.NetworkSize(name=name.encode(), lower=each[0], upper=each[-1], step=each.step)
 
 
@@ -374,5 +392,7 @@ def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str,
     schedule: schedules of layers, the text that tune() returns for a network.
     target, threads: as for compile().
     """
-    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, states=states or {}, name=name, schedule=schedule,
-                   target=target, threads=threads)
+    return Network(path, shapes=values.mapping("shapes", shapes, "{'x': (1, 3)}"), sizes=values.mapping("sizes", sizes, "{'seq': range(1, 9)}"),
+                   constants=values.mapping("constants", constants, "{'shape': array}"),
+                   states="auto" if states == "auto" else values.mapping("states", states, "{'past': 'present'}, or 'auto'"),
+                   name=name, schedule=schedule, target=target, threads=threads)

@@ -5,10 +5,19 @@ from __future__ import annotations
 
 import difflib
 import operator
-from typing import Any, Iterable
+from typing import Any, Iterable, Mapping
 
 from .arrays import RANGES, TYPES
 from .errors import ArgumentError, ArrayTypeError
+
+
+def mapping(name: str, value: Any, example: str) -> Mapping[str, Any]:
+    """Returns a mapping by names, such as a dict; None: an empty one. example: one for the message."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; a dict by names is required, as {example}")
+    return value
 
 
 def integer(name: str, value: Any, low: int, high: int, told: str = "") -> int:

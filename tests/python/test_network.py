@@ -83,6 +83,22 @@ def test_state(appended, tmp_path):
     assert np.array_equal(plain(x, rows=0, feed={"past": past[:0]})[1], x)
 
 
+def test_sequences(appended):
+    """Sequences of one network have states of their own, and outlive each other."""
+    net = uk.network(appended, sizes={"seq": range(1, 4), "rows": range(9)}, states="auto")
+    a, b, past = numbers(3, 4), numbers(2, 4, seed=2), net.state("past")
+    other = net.sequence()
+    net(a, rows=0)
+    other(b, rows=0)
+    assert np.array_equal(past[:3], a) and np.array_equal(other.state("past")[:2], b)
+    last = other.sequence()
+    assert not last.state("past").any()
+    del net, other
+    gc.collect()
+    last(b, rows=3)
+    assert np.array_equal(past[:3], a) and np.array_equal(last.state("present")[3:5], b)
+
+
 def test_refused_state(appended, product):
     x = numbers(1, 4)
     net = uk.network(appended, sizes={"seq": range(1, 4), "rows": range(9)}, states="auto")
@@ -92,7 +108,14 @@ def test_refused_state(appended, product):
             net(x, **sizes)
     with pytest.raises(uk.ArgumentError, match="no state 'pastt'; did you mean 'past'; its states are past"):
         net.state("pastt")
-    for states, words in (({"pas": "present"}, "did you mean 'past'"), ({"past": "y"}, "'past' and 'y' are no state"), ("all", "states is 'all'; pass 'auto'")):
+    with pytest.raises(uk.ArrayTypeError, match="the name of a state is a int; a str is required"):
+        net.state(0)
+    for options, words in (({"states": ["past"]}, "states is a list; a dict by names is required"), ({"sizes": [4]}, "sizes is a list; a dict"),
+                           ({"sizes": {"rows": "1..8"}}, "size rows is a str; an integer or a range is required"), ({"constants": "net.weights"}, "constants is a str; a dict"),
+                           ({"shapes": {1: (4, 5)}}, "shapes is a dict; a dict by names"), ({"target": "x86"}, "unknown target 'x86'")):
+        with pytest.raises(uk.ArgumentError, match=words):
+            uk.network(appended, **{"sizes": {"seq": 1, "rows": 8}, **options})
+    for states, words in (({"pas": "present"}, "did you mean 'past'"), ({"past": "y"}, "'past' and 'y' are no state"), ("all", "states is a str; a dict by names is required, as .*, or 'auto'")):
         with pytest.raises(uk.Error, match=words):
             uk.network(appended, sizes={"seq": range(1, 4), "rows": range(9)}, states=states)
     with pytest.raises(uk.ArgumentError, match="no state 'x'; its states are none"):
@@ -118,7 +141,7 @@ def test_open_size(product, tmp_path):
     assert even(numbers(4, 5)).shape == (4, 9)
     with pytest.raises(uk.ArgumentError, match="no sizes for the shapes"):
         even(numbers(5, 5))
-    for sizes, words in ((range(4, 5), "has two values or more"), (range(1, 8, 2), "not multiples of the step 2")):
+    for sizes, words in ((range(4, 5), "has two values or more"), (range(1, 8, 2), "must begin at a multiple of its step 2"), (range(-1, 8), "which increase from 0 or more")):
         with pytest.raises(uk.ArgumentError, match=words):
             uk.network(path, sizes={"rows": sizes})
     net.save(tmp_path / "product.o", header=tmp_path / "product.h")
@@ -157,6 +180,9 @@ def test_constants_file(product, tmp_path):
         net.save(tmp_path / "bad.o", constants=tmp_path / "none" / "bad.weights")
     with pytest.raises(uk.FileError, match="none.*cannot be written: No such file"):
         net.save(tmp_path / "none" / "bad.o", constants=tmp_path / "bad.weights")
+    for same in ({"constants": tmp_path / "bad.o"}, {"header": tmp_path / "bad.h", "constants": tmp_path / "." / "bad.h"}):
+        with pytest.raises(uk.ArgumentError, match="bad.. is given for the constants and for the code"):
+            net.save(tmp_path / "bad.o", **same)
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     before_signal = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
