@@ -18,6 +18,7 @@ Needs numpy and onnxruntime, as in the environment .venv-networks that ./uk-setu
 import ctypes
 import json
 import math
+import mmap
 import pathlib
 import re
 import subprocess
@@ -38,13 +39,18 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(u
 class Ours:
     """A network's shared object and its block of memory."""
 
-    def __init__(self, path, name, sizes, states):
+    def __init__(self, path, name, sizes, states, constants):
         self.sizes, self.states = (ctypes.c_int64 * len(sizes))(*sizes), states
         self.library = ctypes.CDLL(str(path))
         function = lambda suffix, result: self.function(f"{name}_{suffix}", result)
         self.run_function = function("run", ctypes.c_int)
         self.input, self.output = function("input", ctypes.c_void_p), function("output", ctypes.c_void_p)
         self.state = function("state", ctypes.c_void_p) if states else None
+        with open(constants, "rb") as file:
+            self.constants = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        given = function("constants", ctypes.c_int)(ctypes.c_void_p(numpy.frombuffer(self.constants, numpy.uint8).ctypes.data), ctypes.c_size_t(len(self.constants)))
+        if given:
+            sys.exit(f"the network refuses its constants with the status {given}")
         size = function("memory", ctypes.c_size_t)()
         self.block = ctypes.create_string_buffer(size + 64)
         self.memory = ctypes.c_void_p((ctypes.addressof(self.block) + 63) // 64 * 64)
@@ -101,13 +107,13 @@ class Sizes:
 
 
 def compiled(uk, model, sizes, *options):
-    """The network, and the seconds that its compilation took."""
+    """The network, and the seconds that its compilation took. Its constants are in a file, where they have any size."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "net.so"
+        path, constants = pathlib.Path(folder) / "net.so", pathlib.Path(folder) / "net.constants"
         since = time.perf_counter()
-        subprocess.run([uk, "compile", str(model), "-o", str(path), "--name=net", *sizes.options, *options], check=True)
+        subprocess.run([uk, "compile", str(model), "-o", str(path), f"--constants={constants}", "--name=net", *sizes.options, *options], check=True)
         seconds = time.perf_counter() - since
-        return Ours(path, "net", *sizes.described(uk, model)), seconds
+        return Ours(path, "net", *sizes.described(uk, model), constants), seconds
 
 
 def session_of(model):

@@ -225,9 +225,18 @@ typedef bool uk_network_write(void *user, uint64_t offset, const void *bytes, si
 enum uk_status uk_network_emit_constants(struct uk_network *n, const struct uk_options *options,
                                          enum uk_emit what, uk_network_write *write, void *user, char **bytes,
                                          size_t *length);
-/* Emits an object that also has int NAME_step(void *memory, int layer), which runs one layer. */
-enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
-                                     size_t *length);
+/*
+ * Emits an object that also has
+ *
+ * - int NAME_step(void *memory, int layer), which runs one layer;
+ * - int NAME_each(void *memory, void (*ran)(int layer)), which runs all, and calls `ran` after each run of a
+ *   layer.
+ *
+ * If sizes are open, both have the array of sizes as a third argument. write and user: as for
+ * uk_network_emit_constants(); if write is NULL, the object has the constants.
+ */
+enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options,
+                                     uk_network_write *write, void *user, char **bytes, size_t *length);
 
 /* Bytes of memory that a run needs, as one block aligned to 64 bytes; and the addresses of inputs and outputs
  * in such a block. Valid after uk_network_compile(); after uk_network_compile_device() alone they describe

@@ -119,6 +119,9 @@ const struct uk_option uk_options[] = {
     {"-o", "OUT", UK_OPTION_TEXT, COMPILE | SHOW | TUNE, FIELD(out), 0, "<file>",
      "file to write, only on success; compile: its suffix, .o .so .s .ll or .h, selects what (default: "
      "standard output)"},
+    {"--constants", "FILE", UK_OPTION_TEXT, RUN | TUNE | OF_NETWORKS, FIELD(constants), 0, "<file>",
+     "network for another architecture: write the constants, packed, to this file, which the emulator's "
+     "program maps; they may then have more than 1 GiB"},
     {"--constants", "FILE", UK_OPTION_TEXT, COMPILE | OF_NETWORKS, FIELD(constants), 0, "<file>",
      "network: write the constants, packed, to this file instead of the object; the program passes them to "
      "NAME_constants, and they may have any length"},

@@ -104,6 +104,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
                                   "run",
                                   c->write ? "constants" : NULL,
                                   c->has_step ? "step" : NULL,
+                                  c->has_each ? "each" : NULL,
                                   n->graph.states ? "state" : NULL};
     enum { NAMES = sizeof suffix / sizeof *suffix };
     struct making making = {constants, c};
@@ -118,7 +119,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
         .user = &making,
     };
     enum uk_status s = name_constants(constants, &arena, &bundle);
-    char *source = s ? NULL : uk_driver_llvm(constants, c->has_step);
+    char *source = s ? NULL : uk_driver_llvm(constants, c->has_step, c->has_each);
 
     bundle.source = source;
     for (int i = 0; i < NAMES; i++)
@@ -189,10 +190,29 @@ static enum uk_status build(struct uk_network *n, struct uk_compilation *c, bool
     return s;
 }
 
+/* Fails if the target is unknown, or a GPU. */
+static enum uk_status check_target(struct uk_network *n, const char *target) {
+    static const char *const gpus[] = {"amdgcn-", "nvptx-"};
+
+    if (!target)
+        return UK_OK;
+    if (uk_target_runs(n->context, target) == UK_INVALID_ARGUMENT)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "%s", reason(n));
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+        if (!strncmp(target, gpus[i], strlen(gpus[i])))
+            return uk_graph_fail(&n->graph, UK_UNSUPPORTED, NULL,
+                                 "target %s is a GPU, for which there are no objects of networks; `uk run` "
+                                 "and uk_network_compile_device() run them there",
+                                 target);
+    return UK_OK;
+}
+
 enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *options,
                                 struct uk_compilation *c) {
     if (!n->plan.function_count)
         return uk_graph_fail(&n->graph, UK_REFUSED, NULL, "the network has no nodes to compute");
+    if (check_target(n, options ? options->target : NULL))
+        return n->graph.status;
     c->options = options ? *options : (struct uk_options){0};
     c->options.workspace_argument = true;
     uk_network_set_largest(n);

@@ -95,19 +95,38 @@ static void put_call(struct uk_driver *d, const struct uk_layer *l) {
 /* Writes the instructions at the beginning of a run, which end it before anything is written if it cannot
  * take place. */
 static void put_begin(struct uk_driver *d) {
+    const bool is_open = d->n->graph.open_count > 0;
+
+    uk_put(&d->text,
+           "  %%address = ptrtoint ptr %%m to i64\n"
+           "  %%skew = and i64 %%address, %d\n"
+           "  %%is.skewed = icmp ne i64 %%skew, 0\n"
+           "  %%no.block = icmp eq i64 %%address, 0\n"
+           "  %%no.place = or i1 %%is.skewed, %%no.block\n",
+           UK_PLACE_ALIGNMENT - 1);
+    if (is_open)
+        uk_put(&d->text, "  %%no.sizes = icmp eq ptr %%sizes, null\n"
+                         "  %%is.wrong = or i1 %%no.place, %%no.sizes\n");
+    uk_put(&d->text,
+           "  br i1 %%%s, label %%refused, label %%begun\n"
+           "refused:\n  ret i32 %d\n"
+           "begun:\n",
+           is_open ? "is.wrong" : "no.place", UK_INVALID_ARGUMENT);
     if (d->constants->home == UK_IN_FILE)
         uk_driver_put_constants_check(&d->text, d->n);
     uk_driver_put_sizes(&d->text, d->n);
 }
 
-/* Writes NAME_run. A size outside of its range ends it before anything is written. The first status other
- * than UK_OK ends the run. */
-static void put_run(struct uk_driver *d) {
+/* Writes NAME_run or, if is_each, NAME_each, which calls a function after each layer. A size outside of its
+ * range ends it before anything is written. The first status other than UK_OK ends the run. */
+static void put_run(struct uk_driver *d, bool is_each) {
     const struct uk_graph_region *region = NULL;
     struct uk_text *t = &d->text;
 
-    uk_put(t, "define signext i32 @%s_run(ptr %%m%s) nounwind {\n", d->n->name,
-           d->n->graph.open_count ? ", ptr %sizes" : "");
+    uk_put(t, "define signext i32 @%s_%s(ptr %%m%s) nounwind {\n", d->n->name, is_each ? "each" : "run",
+           !d->n->graph.open_count ? is_each ? ", ptr %ran" : ""
+           : is_each               ? ", ptr %ran, ptr %sizes"
+                                   : ", ptr %sizes");
     put_begin(d);
     for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next) {
         if (is_empty(l))
@@ -121,6 +140,8 @@ static void put_run(struct uk_driver *d) {
                "failed%1$d:\n  ret i32 %%s%1$d\n"
                "next%1$d:\n",
                l->number);
+        if (is_each)
+            uk_put(t, "  call void %%ran(i32 %d)\n", l->number);
     }
     uk_driver_change_region(d, region, NULL);
     uk_put(t, "  ret i32 0\n}\n");
@@ -186,7 +207,7 @@ static void put_memory(struct uk_text *t, const struct uk_network *n) {
     uk_put(t, "  %%p = inttoptr i64 %%most%d to ptr\n  ret ptr %%p\n}\n", last);
 }
 
-char *uk_driver_llvm(const struct uk_constants *constants, bool with_step) {
+char *uk_driver_llvm(const struct uk_constants *constants, bool with_step, bool with_each) {
     const struct uk_network *n = constants->n;
     struct uk_driver d = {.n = n, .constants = constants};
 
@@ -198,7 +219,9 @@ char *uk_driver_llvm(const struct uk_constants *constants, bool with_step) {
         put_places(&d.text, n, "state", n->graph.states, buffer_of);
     if (constants->home == UK_IN_FILE)
         uk_driver_put_constants(&d.text, n);
-    put_run(&d);
+    put_run(&d, false);
+    if (with_each)
+        put_run(&d, true);
     d.is_step = true;
     if (with_step)
         put_step(&d);

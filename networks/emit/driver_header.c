@@ -268,6 +268,21 @@ static void put_constants(struct uk_text *t, const struct uk_network *n) {
            n->name, UK_PLACE_ALIGNMENT, UK_INVALID_ARGUMENT, UK_INVALID_SIZE, UK_REFUSED);
 }
 
+static void put_run(struct uk_text *t, const struct uk_network *n, enum uk_home home) {
+    const bool is_open = n->graph.open_count > 0;
+
+    uk_put(t,
+           "/* Any number of runs at a time, with a block of memory each. %1$sReturns 0, or a value of enum\n"
+           " * uk_status. With nothing written:\n"
+           " *   %2$d (UK_INVALID_ARGUMENT): an address is NULL, the block is at no multiple of %3$d%4$s\n",
+           is_open ? "Runs in one block may have\n * different sizes. " : "", UK_INVALID_ARGUMENT,
+           UK_PLACE_ALIGNMENT, home == UK_IN_FILE ? ", or the constants are missing" : "");
+    if (is_open)
+        uk_put(t, " *   %d (UK_INVALID_SIZE): a size is out of its range, or no multiple of its step\n",
+               UK_INVALID_SIZE);
+    uk_put(t, " */\nint %s_run(void *memory%s);\n", n->name, is_open ? ", const int64_t sizes[]" : "");
+}
+
 char *uk_driver_header(const struct uk_network *n, enum uk_home home) {
     const bool is_open = n->graph.open_count > 0;
     struct uk_text t = {0};
@@ -293,19 +308,7 @@ char *uk_driver_header(const struct uk_network *n, enum uk_home home) {
            n->name, is_open ? " at its largest sizes" : "");
     if (home == UK_IN_FILE)
         put_constants(&t, n);
-    uk_put(&t,
-           "/* 0, or a value of enum uk_status. Any number of runs at a time, with a block of memory each. "
-           "%2$s%3$s*/\n"
-           "int %1$s_run(void *memory%4$s);\n",
-           n->name,
-           is_open ? "Runs in one\n * block may have different sizes. 2 (UK_INVALID_SIZE), with nothing "
-                     "written: a size "
-                     "is out of its range. "
-                   : "",
-           home == UK_IN_FILE
-               ? "1\n * (UK_INVALID_ARGUMENT), with nothing written: the constants are missing. "
-               : "",
-           is_open ? ", const int64_t sizes[]" : "");
+    put_run(&t, n, home);
     put_states(&t, n);
     uk_put(&t, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return t.text;

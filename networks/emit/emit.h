@@ -27,8 +27,8 @@ struct uk_network {
     struct uk_network_size size[UK_MAX_OPEN]; /* the open sizes */
     int64_t chosen[UK_MAX_OPEN];              /* of uk_network_choose(); the graph has them, in steps */
     struct uk_module **device_layer;          /* a module per function, for a GPU; NULL: none is compiled */
-    /* The network can be read at its largest sizes, so that a failure is due to open sizes; no advice is
-     * wanted then. */
+    /* is_opening: the network can be read at its largest sizes, so that a failure is due to open sizes.
+     * is_trial: no advice is wanted. */
     bool is_opening, is_trial;
     bool is_begun, is_read; /* uk_network_read() was called; it succeeded */
 };
@@ -107,7 +107,7 @@ enum uk_status uk_layer_schedule(const struct uk_network *n, const struct uk_lay
 struct uk_compilation {
     struct uk_options options;
     enum uk_emit what;
-    bool has_step;           /* adds NAME_step */
+    bool has_step, has_each; /* adds NAME_step, NAME_each */
     uk_network_write *write; /* writes the constants' file; NULL: they are in the object */
     void *user;
     bool has_written;          /* it was called */
@@ -184,9 +184,9 @@ void uk_driver_put_constants_check(struct uk_text *t, const struct uk_network *n
 /* ---- driver.c, driver_header.c ---- */
 
 /* Returns the driver as LLVM IR, so that a network needs no C compiler: NAME_memory, NAME_input, NAME_output,
- * NAME_run, NAME_state if there are states, NAME_step if wanted, and NAME_constants if they are in a file.
- * Free it with free(). NULL: no memory. */
-char *uk_driver_llvm(const struct uk_constants *c, bool with_step);
+ * NAME_run, NAME_state if there are states, NAME_step and NAME_each if wanted, and NAME_constants if they are
+ * in a file. Free it with free(). NULL: no memory. */
+char *uk_driver_llvm(const struct uk_constants *c, bool with_step, bool with_each);
 /* Returns NAME_run in C, for readers; memory as above. */
 char *uk_driver_calls(const struct uk_network *n);
 /* Returns the header that declares the functions, for C and C++. */

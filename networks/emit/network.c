@@ -120,7 +120,11 @@ static enum uk_status read_model(struct uk_network *n, const char *name, const v
         if (!g->output[i]->has_shape)
             return uk_graph_fail(g, UK_REFUSED, NULL, "the shape of output '%s' is not known",
                                  g->output[i]->name);
-    if ((s = uk_plan_states(g)) || (s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name, n->context)))
+    if ((s = uk_plan_states(g))) {
+        n->is_opening = false;
+        return s;
+    }
+    if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name, n->context)))
         return s;
     uk_sizes_show(n);
     n->is_read = true;
@@ -142,7 +146,7 @@ enum uk_status uk_network_read_bytes(struct uk_network *n, const char *name, con
         return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
     n->is_begun = true;
     s = read_model(n, name, bytes, length, folders, o ? o : &none);
-    if (s == UK_REFUSED && n->is_opening && !n->is_trial)
+    if (s == UK_REFUSED && g->open_count && !n->is_trial)
         uk_network_advise(n, name, bytes, length, folders, o);
     return s;
 }
@@ -328,9 +332,15 @@ enum uk_status uk_network_emit_constants(struct uk_network *n, const struct uk_o
     return uk_network_build(n, options, &c);
 }
 
-enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
-                                     size_t *length) {
-    struct uk_compilation c = {.has_step = true, .what = UK_EMIT_OBJECT, .bytes = bytes, .length = length};
+enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options,
+                                     uk_network_write *write, void *user, char **bytes, size_t *length) {
+    struct uk_compilation c = {.has_step = true,
+                               .has_each = true,
+                               .what = UK_EMIT_OBJECT,
+                               .write = write,
+                               .user = user,
+                               .bytes = bytes,
+                               .length = length};
     const enum uk_status s = begin_emit(n, bytes, length);
 
     return s ? s : uk_network_build(n, options, &c);

@@ -6,9 +6,10 @@
 enum uk_status uk_network_refuse_loops(struct uk_network *n, const char *what) {
     for (const struct uk_layer *l = n->plan.layers; l; l = l->next)
         if (l->region)
-            return uk_graph_fail(&n->graph, UK_REFUSED, l->region->counter->producer,
-                                 "%s runs no loops and no branches that a condition chooses at run time",
-                                 what);
+            return uk_graph_fail(&n->graph, UK_REFUSED, NULL,
+                                 "%s runs no loops and no branches that a condition chooses at run time, and "
+                                 "'%s' is one; use a CPU as target",
+                                 what, l->region->counter->producer->name);
     return UK_OK;
 }
 

@@ -49,6 +49,13 @@ static int run(void *memory) {
 #endif
 }
 #ifdef WITH_FILE
+static int run_without_sizes(void *memory) {
+#ifdef IS_OPEN
+    return net_run(memory, NULL);
+#else
+    return (void)memory, 1;
+#endif
+}
 static int all_are_pattern(const unsigned char *memory, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (memory[i] != (unsigned char)"\0\0\x80\x3f\0\0\0\0"[i % 8])
@@ -77,7 +84,9 @@ static int give(void *memory, const char *path, const char *other) {
         file[words[i]] ^= 64;
     }
     fprintf(stderr, "%d %d ", net_constants(wrong, m), run(memory));
-    fprintf(stderr, "%d\n", net_constants(file, n));
+    fprintf(stderr, "%d ", net_constants(file, n));
+    fprintf(stderr, "%d %d %d ", run(memory + 32), run(NULL), run_without_sizes(memory));
+    fprintf(stderr, "%d\n", all_are_pattern(memory, net_memory()));
     return 0;
 }
 #endif
@@ -121,8 +130,9 @@ int main(int count, char **argument) {
 }
 """
 # Of a run before the file is given, and whether it wrote nothing; of NULL, an odd place, three cut files, five damaged headers, another
-# file, a run after these; of the file.
-STATUSES = [INVALID_ARGUMENT, 1, INVALID_ARGUMENT, INVALID_ARGUMENT, INVALID_SIZE, INVALID_SIZE, INVALID_SIZE, *[REFUSED] * 6, INVALID_ARGUMENT, OK]
+# file, a run after these; of the file; of runs in a block at an odd place, at NULL, and without sizes, and whether they wrote nothing.
+STATUSES = [INVALID_ARGUMENT, 1, INVALID_ARGUMENT, INVALID_ARGUMENT, INVALID_SIZE, INVALID_SIZE, INVALID_SIZE, *[REFUSED] * 6, INVALID_ARGUMENT, OK,
+            *[INVALID_ARGUMENT] * 3, 1]
 
 
 def fail(what):
@@ -227,21 +237,35 @@ def check_files():
         fail("another target has the same stamp")
 
 
+def check_emulated():
+    """uk run under an emulator, with sizes of the run, and layer by layer."""
+    for target in targets[:1]:
+        for words in ["convolutions.onnx", "--check"], ["decoder.onnx", "--size=batch=1", "--size=seq=1..8", "--size=past=0..32", "--size=past=5", "--state=auto"]:
+            plain = run(uk, "run", *words, f"--target={target}")
+            apart = run(uk, "run", *words, f"--target={target}", "--constants=of run.weights")
+            if not plain.stdout or plain.stdout != apart.stdout or not pathlib.Path("of run.weights").stat().st_size:
+                fail(f"uk run {words[0]} for {target} prints something else with a file of constants: {apart.stdout[-300:]}")
+
+
 def check_messages():
     """Nothing is left after a failure; what was there stays."""
-    compiled = [uk, "compile", "broadcasts.onnx"]
     write("kept.weights", b"kept")
     before = sorted(os.listdir("."))
     for words, status, pattern in (
-            (["-o", "bad.o", "--constants=/dev/full"], 1, "/dev/full: cannot write: No space left on device"),
-            (["-o", "/dev/full", "--constants=bad.weights"], 1, "/dev/full: cannot write: No space left on device"),
-            (["-o", "/dev/full", "--constants=kept.weights"], 1, "/dev/full: cannot write"),
-            (["-o", "bad.o", "--constants=none/bad.weights"], 1, "none/bad.weights: cannot write: No such file or directory"),
-            (["-o", "bad.o", "--constants=-"], 2, "--constants -: .*give another file"),
-            (["-o", "bad.o", "--constants=bad.o"], 2, "--constants bad.o: .*give another file"),
-            (["-o", "bad.s", "--constants=bad.weights"], 2, "--constants goes with an object, a shared object or a header"),
-            (["-o", "bad.o", "--constants=bad.weights", "--target=amdgcn-gfx90a"], 2, "amdgcn-gfx90a is a GPU.*leave --constants out")):
-        said = run(*compiled, *words, status=status).stderr.decode()
+            (["compile", "-o", "bad.o", "--constants=/dev/full"], 1, "/dev/full: cannot write: No space left on device"),
+            (["compile", "-o", "/dev/full", "--constants=bad.weights"], 1, "/dev/full: cannot write: No space left on device"),
+            (["compile", "-o", "/dev/full", "--constants=kept.weights"], 1, "/dev/full: cannot write"),
+            (["compile", "-o", "bad.o", "--constants=none/bad.weights"], 1, "none/bad.weights: cannot write: No such file or directory"),
+            (["compile", "-o", "bad.o", "--constants=-"], 2, "--constants -: .*give another file"),
+            (["compile", "-o", "bad.o", "--constants=bad.o"], 2, "--constants bad.o: .*give another file"),
+            (["compile", "-o", "bad.s", "--constants=bad.weights"], 2, "--constants goes with an object, a shared object or a header"),
+            (["compile", "-o", "bad.o", "--constants=bad.weights", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a is a GPU, for which there are no objects"),
+            (["run", "--constants=bad.weights", "--target=amdgcn-gfx90a"], 2, "amdgcn-gfx90a is a GPU.*leave --constants out"),
+            (["run", "--constants=bad.weights"], 2, "--constants: this process keeps constants of any size itself; leave it out"),
+            (["tune", "--constants=bad.weights", "--trials=2"], 2, "--constants: this process keeps"),
+            *(([command, "--constants=none/bad.weights", f"--target={target}"], 1, "none/bad.weights: cannot write") for command in ("run", "tune") for target in targets[:1]),
+            *((["run", "--constants=/dev/full", f"--target={target}"], 1, "/dev/full: cannot write") for target in targets[:1])):
+        said = run(uk, words[0], "broadcasts.onnx", *words[1:], status=status).stderr.decode()
         if not re.search(pattern, said) or len(said.splitlines()) != 1:
             fail(f"{' '.join(words)}: {said}")
     if sorted(os.listdir(".")) != before or pathlib.Path("kept.weights").read_bytes() != b"kept":
@@ -286,6 +310,7 @@ with tempfile.TemporaryDirectory() as work:
     check_equal()
     check_open()
     check_files()
+    check_emulated()
     check_messages()
     if is_whole:
         check_large()

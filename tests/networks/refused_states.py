@@ -39,6 +39,7 @@ CASES = {
     "merged": (net(node("Reshape", ["past", "flat"], ["f"]), node("Reshape", ["x", "flat"], ["g"]), node("Concat", ["f", "g"], ["present"], axis=0), present=("m",), given=[tensor("flat", [1], [-1], INT64)]),
                [], 1, "their types or numbers of dimensions differ"),
     "other": (net(node("Concat", ["x", "x"], ["present"], axis=0), node("Relu", ["past"], ["y"]), present=(4, 3), more=Y), [], 1, "the output has no rows of the input"),
+    "open": (net(node("Concat", ["x", "x"], ["present"], axis=0), node("Relu", ["past"], ["y"]), present=(4, 3), more=Y), ["--size=n=1..4"], 1, "leave them out of the states$"),
     "cast": (net(node("Cast", ["past"], ["c"], to=1), node("Concat", ["c", "x"], ["present"], axis=0), past=value("past", ["n", 3], UINT8)), [], 1, "their types or numbers of dimensions differ"),
     "read": (written(node("Relu", ["past"], ["y"]), more=Y), [], 1, "Relu relu_y: .*this node reads the input, whose rows are replaced"),
     "sums": (written(reduction="add"), [], 1, "ScatterND .*its rows are not replaced but combined with others"),

@@ -38,6 +38,10 @@ def test_runs():
     network.write_bytes(onnx_writer.model([onnx_writer.node("Relu", ["x"], ["y"])], [onnx_writer.value("x", [1, 3])], [onnx_writer.value("y", [1, 3])]))
     expect("network", call("run", str(network), *NATIVE, "--check", "--time"), 0, "run on board", "check: 1 layer, 3 elements: 3 bit-identical", "slowest of 1 layers")
     expect("network, threads", call("run", str(network), *NATIVE, "--check", "--time", "--threads=2"), 0, "check: 1 layer, 3 elements: 3 bit-identical", "slowest of 1 layers")
+    loops = top / "loops.onnx"
+    loops.write_bytes(small_networks.branches())
+    expect("loops", call("run", str(loops), *NATIVE, "--check", "--time"), 0, "check: .* bit-identical", "slowest of", ", 4 runs", ", as often as data decide")
+    expect("constants on a board", call("run", str(network), *NATIVE, "--constants=none"), 2, "--constants: a board gets the code with its constants")
     expect("network, emulated", call("run", str(network), *ARM, "--check"), 0, "run on board", "check: 1 layer, 3 elements: 3 bit-identical")
 
 

@@ -75,12 +75,16 @@ static int emulate(struct uk_net_job *j, int what, struct uk_emulated_counts *co
 
 static int prepare_emulation(struct uk_net_job *j) {
     const double start = bench_seconds();
+    struct uk_net_constants constants = {.path = j->arguments->constants};
     char *object = NULL, *runner = NULL;
     size_t length;
     int status = uk_emulation_check(j->options.target);
 
-    if (!status && uk_network_emit_steps(j->network, &j->options, &object, &length))
-        status = uk_net_failed(j);
+    if (!status &&
+        uk_network_emit_steps(j->network, &j->options, constants.path ? uk_net_put_constants : NULL,
+                              &constants, &object, &length))
+        status = uk_net_not_emitted(j, &constants);
+    status = uk_net_end_constants(&constants, status);
     j->compile_time = bench_seconds() - start;
     if (!status && !(runner = uk_net_runner(j)))
         status = uk_complain(UK_EXIT_WRONG, "out of memory");

@@ -92,31 +92,16 @@ static int write_text(const struct uk_net_job *j, void (*put)(const struct uk_ne
 
 /* ---- code ---- */
 
-/* The file of constants. It is opened when the code is complete. */
-struct constants_file {
-    const char *path;
-    struct uk_pieces pieces;
-    bool is_begun;
-};
-
-static bool put_constants(void *user, uint64_t offset, const void *bytes, size_t length) {
-    struct constants_file *f = user;
-
-    if (!f->is_begun)
-        uk_begin_pieces(&f->pieces, f->path);
-    f->is_begun = true;
-    return uk_put_piece(&f->pieces, offset, bytes, length);
-}
-
-static enum uk_status emit(struct uk_net_job *j, enum uk_emit what, struct constants_file *f, char **bytes,
+static enum uk_status emit(struct uk_net_job *j, enum uk_emit what, struct uk_net_constants *c, char **bytes,
                            size_t *length) {
-    return f->path ? uk_network_emit_constants(j->network, &j->options, what, put_constants, f, bytes, length)
+    return c->path ? uk_network_emit_constants(j->network, &j->options, what, uk_net_put_constants, c, bytes,
+                                               length)
                    : uk_network_emit(j->network, &j->options, what, bytes, length);
 }
 
 /* Writes the code; then the file of constants gets its name, so that both exist or neither. */
 static int write_code(struct uk_net_job *j, enum uk_emit what) {
-    struct constants_file constants = {.path = j->arguments->constants};
+    struct uk_net_constants constants = {.path = j->arguments->constants};
     char *bytes;
     size_t length;
 
@@ -125,11 +110,8 @@ static int write_code(struct uk_net_job *j, enum uk_emit what) {
     const enum uk_status s = emit(j, what, &constants, &bytes, &length);
     j->compile_time = bench_seconds() - start;
     uk_progress_end();
-    const bool is_unwritten = constants.is_begun && constants.pieces.error;
-    int status = s ? is_unwritten ? UK_EXIT_WRONG : uk_net_failed(j)
-                   : uk_write_output(j->arguments->out, bytes, length);
-    if (constants.is_begun && uk_end_pieces(&constants.pieces, !status))
-        status = UK_EXIT_WRONG;
+    int status = s ? uk_net_not_emitted(j, &constants) : uk_write_output(j->arguments->out, bytes, length);
+    status = uk_net_end_constants(&constants, status);
     if (!status && j->arguments->time)
         fprintf(stderr, "read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
     uk_text_free(bytes);
@@ -155,10 +137,6 @@ static int check_constants(const struct uk_arguments *a, int stage) {
     if (!strcmp(a->constants, "-") || (a->out && !strcmp(a->constants, a->out)))
         return uk_complain(UK_EXIT_USAGE, "--constants %s: that is where the code goes; give another file",
                            a->constants);
-    if (uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "target %s is a GPU, which gets constants when it runs; leave --constants out",
-                           a->target);
     return stage == UK_EMIT_HEADER ? UK_EXIT_OK : uk_check_output(a->constants);
 }
 

@@ -5,6 +5,7 @@
 #define UK_NETWORK_H
 
 #include "emulate/emulate.h"
+#include "file.h"
 #include "networks.h"
 #include "uk.h"
 
@@ -50,6 +51,23 @@ bool uk_net_has_loops(const struct uk_net_job *j);
 const char *uk_net_type(const struct uk_network_tensor *t);
 /* Formats a shape as "[1, 3, 224, 224]", in one of a few static buffers that later calls reuse. */
 const char *uk_net_shape(const struct uk_network_tensor *t);
+
+/* ---- constants.c: the file of --constants ---- */
+
+/* The file. It is opened when the code is complete. */
+struct uk_net_constants {
+    const char *path;
+    struct uk_pieces pieces;
+    bool is_begun;
+};
+/* Refuses --constants where a run has no such file: anywhere but under an emulator. Exit status. */
+int uk_net_check_constants(const struct uk_arguments *a);
+/* A function as uk_network_emit_constants() takes it. user: struct uk_net_constants. */
+bool uk_net_put_constants(void *user, uint64_t offset, const void *bytes, size_t length);
+/* Prints why the code was not made, unless it is the file's failure. Exit status. */
+int uk_net_not_emitted(const struct uk_net_job *j, const struct uk_net_constants *c);
+/* Gives the file its name or, if status is that of a failure, removes it. Exit status. */
+int uk_net_end_constants(struct uk_net_constants *c, int status);
 
 /* ---- data.c: inputs and outputs ---- */
 
@@ -132,7 +150,7 @@ int uk_net_count(struct uk_net_job *j);
  *
  * - UK_NET_ALL: runs all layers
  * - UK_NET_SIZE: sets the file's size
- * - UK_NET_EACH: times each layer; the number of repetitions follows
+ * - UK_NET_EACH: times each layer in runs of all; the number of repetitions follows
  */
 enum { UK_NET_HEAD = 4096, UK_NET_ALL = -1, UK_NET_SIZE = -2, UK_NET_EACH = -3 };
 /* The program's C source; the caller frees it. NULL: out of memory. */

@@ -25,7 +25,7 @@ static int check_options(const struct uk_arguments *a) {
     if (a->count && !uk_is_emulated(a->target) && !uk_gpu_is_simulated(a->target))
         return uk_complain(UK_EXIT_USAGE, "--count needs a --target that an emulator or a simulator runs, "
                                           "for instance riscv64-p or amdgcn-gfx90a; here --time measures");
-    return UK_EXIT_OK;
+    return uk_net_check_constants(a);
 }
 
 static void print_network(const struct uk_net_job *j) {

@@ -37,18 +37,22 @@ static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char
     uk_put(t,
            "static int32_t call(void) {\n"
            "    exchange(1);\n"
-           "    return %s_run(base + %d%s);\n"
+           "    return %1$s_run(base + %2$d%3$s);\n"
+           "}\n"
+           "static double spent[%4$d], last;\n"
+           "static void ran(int layer) {\n"
+           "    spent[layer] += uk_seconds() - last;\n"
+           "    last = uk_seconds();\n"
            "}\n"
            "static int each_layer(int rounds) {\n"
            "    int32_t status = 0;\n"
            "    for (int r = -1; r < rounds; r++) {\n"
            "        exchange(1);\n"
-           "        for (int i = 0; i < %d; i++) {\n"
-           "            const double start = uk_seconds();\n"
-           "            status |= %s_step(base + %d, i%s);\n"
-           "            if (r >= 0)\n"
-           "                printf(\"%%.9g\\n\", uk_seconds() - start);\n"
-           "        }\n"
+           "        memset(spent, 0, sizeof spent);\n"
+           "        last = uk_seconds();\n"
+           "        status |= %1$s_each(base + %2$d, ran%3$s);\n"
+           "        for (int i = 0; i < %4$d && r >= 0; i++)\n"
+           "            printf(\"%%.9g\\n\", spent[i]);\n"
            "    }\n"
            "    return status ? 3 : 0;\n"
            "}\n"
@@ -58,9 +62,9 @@ static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char
            "    if (!saved)\n"
            "        return 2;\n"
            "    exchange(0);\n"
-           "    return layer == %d ? each_layer(atoi(argv[0])) : uk_timing(call, argv);\n"
+           "    return layer == %5$d ? each_layer(atoi(argv[0])) : uk_timing(call, argv);\n"
            "}\n",
-           name, UK_NET_HEAD, passed, uk_net_layers(j), name, UK_NET_HEAD, passed, UK_NET_EACH);
+           name, UK_NET_HEAD, passed, uk_net_layers(j), UK_NET_EACH);
 }
 
 /* Writes the sizes of this run as an array; returns the text that passes it. */
@@ -74,6 +78,28 @@ static const char *put_sizes(struct uk_text *t, const struct uk_net_job *j) {
     return ", sizes";
 }
 
+/* Writes the function that maps the file of constants, if there is one, and gives it to the network. False:
+ * that failed. */
+static void put_constants(struct uk_text *t, const char *path, const char *name) {
+    if (!path) {
+        uk_put(t, "static int take_constants(void) {\n    return 1;\n}\n");
+        return;
+    }
+    uk_put(t, "int %s_constants(const void *, size_t);\nstatic const char constants[] = {", name);
+    for (const char *c = path; *c; c++)
+        uk_put(t, "%d, ", (signed char)*c);
+    uk_put(t,
+           "0};\n"
+           "static int take_constants(void) {\n"
+           "    const int file = open(constants, O_RDONLY);\n"
+           "    const off_t bytes = file < 0 ? 0 : lseek(file, 0, SEEK_END);\n"
+           "    const void *at = bytes > 0 ? mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file, 0)\n"
+           "                               : MAP_FAILED;\n"
+           "    return at != MAP_FAILED && !%s_constants(at, (size_t)bytes);\n"
+           "}\n",
+           name);
+}
+
 char *uk_net_runner(const struct uk_net_job *j) {
     const char *name = uk_network_name(j->network);
     const bool is_timed = uk_board_in_use();
@@ -85,9 +111,11 @@ char *uk_net_runner(const struct uk_net_job *j) {
            "#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
            "<stdlib.h>\n"
            "#include <sys/mman.h>\n#include <unistd.h>\n"
-           "size_t %s_memory(void);\nint %s_run(void *%s);\nint %s_step(void *, int%s);\n",
-           name, name, more, name, more);
+           "size_t %1$s_memory(void);\nint %1$s_run(void *%2$s);\nint %1$s_step(void *, int%2$s);\n"
+           "int %1$s_each(void *, void (*)(int)%2$s);\n",
+           name, more);
     const char *passed = put_sizes(&t, j);
+    put_constants(&t, j->arguments->constants, name);
     if (is_timed)
         put_timing(&t, j, name, passed);
     uk_put(
@@ -99,6 +127,7 @@ char *uk_net_runner(const struct uk_net_job *j) {
         "    const size_t bytes = %d + %s_memory();\n"
         "    if (layer == %d)\n"
         "        return ftruncate(file, (off_t)bytes) != 0;\n"
+        "    if (!take_constants()) {\n        perror(\"runner: the constants\");\n        return 1;\n    }\n"
         "    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
         "    if (base == MAP_FAILED) {\n        perror(\"runner: the memory\");\n        return 1;\n    }\n"
         "%s"
@@ -139,12 +168,6 @@ int uk_net_time_layers_on_board(struct uk_net_job *j, int layers, double *second
 
     if (!sample)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    if (uk_net_has_loops(j)) {
-        free(sample);
-        return uk_complain(UK_EXIT_WRONG,
-                           "layers of a network with loops or branches cannot be timed one by one "
-                           "on a board; tune it without --remote");
-    }
     argument(j, UK_NET_EACH, text, sizeof text);
     FILE *f = NULL;
     int status = uk_emulation_measure(j->emulation, text, &how, &f);

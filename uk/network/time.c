@@ -117,11 +117,6 @@ int uk_net_time(struct uk_net_job *j) {
                  : j->emulation ? uk_net_time_all_on_board(j)
                                 : time_all(&t);
     }
-    if (!status && j->emulation && uk_net_has_loops(j)) {
-        printf("layers of a network with loops or branches are not timed one by one on a board\n");
-        free(seconds);
-        return status;
-    }
     if (!status)
         status = uk_net_time_layers(j, layers, seconds);
     if (!status)

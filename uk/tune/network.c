@@ -284,6 +284,8 @@ int uk_tune_network(const struct uk_arguments *given) {
         a.time_limit = TIME_LIMIT;
     int status = tune_open(&n.all, &a);
     if (!status)
+        status = uk_net_check_constants(&a);
+    if (!status)
         status = uk_net_begin(&n.job, &a);
     if (!status)
         status = collect(&n);

@@ -224,7 +224,7 @@ GOOD = {
     "uk_network_compile_device": lambda w: (w.new("read"), w.keep(Options(target=b"amdgcn-gfx906"))),
     "uk_network_emit": lambda w: (w.network("read"), None, UK_EMIT_OBJECT, w.out(), w.out(ctypes.c_size_t)),
     "uk_network_emit_constants": lambda w: (w.network("read"), None, UK_EMIT_OBJECT, w.keep_function(WRITE(lambda *_: True)), w.memory(), w.out(), w.out(ctypes.c_size_t)),
-    "uk_network_emit_steps": lambda w: (w.network("read"), None, w.out(), w.out(ctypes.c_size_t)),
+    "uk_network_emit_steps": lambda w: (w.network("read"), None, w.keep_function(WRITE(lambda *_: True)), w.memory(), w.out(), w.out(ctypes.c_size_t)),
     "uk_network_memory": lambda w: (w.network("read", "compiled"),),
     **{f"uk_network_{what}": lambda w: (w.network("read", "compiled"), w.memory(), 0) for what in ("input", "output", "run_layer", "next_layer")},
     "uk_network_run": lambda w: (w.network("read", "compiled"), w.memory()),
@@ -244,7 +244,8 @@ GOOD = {
 TEXT_LABELS = tuple(label(value) for value in TEXTS if value is not None)
 HARMLESS = {("uk_network_destroy", 0): ("NULL",), ("uk_network_device_destroy", 0): ("NULL",), ("uk_network_read", 1): TEXT_LABELS,
             ("uk_network_read", 4): ("NULL", *TEXT_LABELS), ("uk_network_schedule", 1): TEXT_LABELS, ("uk_network_schedule", 2): ("b''",),
-            ("uk_network_schedule", 4): ("NULL",), ("uk_network_next_layer", 2): ("-1",), ("uk_network_emit_constants", 4): ("NULL",)}
+            ("uk_network_schedule", 4): ("NULL",), ("uk_network_next_layer", 2): ("-1",), ("uk_network_emit_constants", 4): ("NULL",),
+            ("uk_network_emit_steps", 2): ("NULL",), ("uk_network_emit_steps", 3): ("NULL",)}
 # Pattern in the message instead of the value.
 CUES = {("uk_network_schedule", 2): "expected 'layer'", ("uk_network_read_file", 1): "No such file|NULL|too long", ("uk_network_read_tensor", 1): "No such file|NULL|too long"}
 RETURNED = {"uk_network_message": b"", "uk_network_name": b"", "uk_network_next_layer": -1}
