@@ -29,6 +29,10 @@ static void one_line(char *text) {
             text[i] = ' ';
 }
 
+static bool is_part_of_loop(const struct uk_graph_node *n) {
+    return !strcmp(n->domain, UK_INTERNAL_DOMAIN) && !strncmp(n->type, "Loop", 4);
+}
+
 enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
                              const char *format, ...) {
     struct uk_text t = {0};
@@ -46,8 +50,9 @@ enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct 
         vsnprintf(what, (size_t)length + 1, format, ap);
         va_end(ap);
         uk_put(&t, "%.1000s: error: ", *g->name ? g->name : "network");
-        if (at)
-            uk_put(&t, "%.80s %.200s: ", at->type, at->name);
+        if (at) /* parts of a loop have its name, but types that no model has */
+            uk_put(&t, "%.80s%s%.200s: ", is_part_of_loop(at) ? "" : at->type, is_part_of_loop(at) ? "" : " ",
+                   at->name);
         uk_put(&t, "%s", what);
     }
     free(what);

@@ -401,8 +401,9 @@ UK_INFER(power);
 UK_INFER(swiglu);
 UK_INFER(prelu);
 UK_INFER(nary);
-UK_EXPAND(if);          /* control.c */
-UK_INFER(loop_counter); /* loop.c */
+UK_EXPAND(if);            /* control.c */
+UK_INFER(loop_condition); /* counted_loop.c */
+UK_INFER(loop_counter);   /* loop.c */
 UK_INFER(loop_element);
 UK_INFER(loop_next);
 UK_INFER(loop_result);

@@ -227,8 +227,10 @@ CASES = {
     "refused_count_type": refused("input 0, 'm', is i32 .*; it must be one i64, the trip count", "m", more=[value("m", [], INT32)]),
     "refused_counts_two": refused("input 0, 'm', is i64 2; it must be one i64", "m", more=[value("m", [2], INT64)]),
     "refused_condition_type": refused("input 1, 'm', is i64 .*; it must be one boolean", "four", "m", more=[M]),
-    "refused_next_condition": refused("its condition '.*' is not one boolean", nodes=[node("Cast", ["number"], ["byte"], to=2)], results=("byte", "n")),
-    "refused_next_float": refused("begins as u8 .*, and '.*', its next value, is f32", results=("number", "n")),
+    "refused_next_condition": refused("its condition '.*byte' is u8 scalar, not one boolean$", nodes=[node("Cast", ["number"], ["byte"], to=2)], results=("byte", "n")),
+    "refused_next_shape": refused("its condition '.*both' is boolean 2, not one boolean$", nodes=[node("Unsqueeze", ["go", "axis"], ["b"]), node("Concat", ["b", "b"], ["both"], axis=0)],
+                                  tensors=[tensor("axis", [1], [0], INT64)], results=("both", "n")),
+    "refused_next_float": refused("its condition '.*number' is f32 scalar, not one boolean$", results=("number", "n")),
 }
 for checked in CASES.values():
     checked.options += () if checked.refused else ("--check=all",)

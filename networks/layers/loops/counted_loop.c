@@ -42,9 +42,27 @@ static struct uk_graph_value *always(struct uk_expansion *e) {
     return v;
 }
 
-/* Gives a condition of one element rank 0. */
+/* Checks that a condition is one boolean, and gives it rank 0. */
 static struct uk_graph_value *scalar(struct uk_expansion *e, struct uk_graph_value *v) {
-    return v->has_shape && !v->rank ? v : uk_expand_reshape(e, NULL, v, 0, (const int64_t[1]){0});
+    if (v->has_shape && !v->rank && v->is_boolean)
+        return v;
+    v = uk_expand_to(e, NULL, "LoopCondition", 1, v);
+    uk_expand_domain(e, UK_INTERNAL_DOMAIN);
+    return v;
+}
+
+enum uk_status uk_infer_loop_condition(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 0);
+    const struct uk_graph_value *v = s ? NULL : n->input[0];
+
+    if (!s && (!v->is_boolean || uk_value_elements(v) != 1))
+        return uk_graph_fail(g, UK_REFUSED, n, "its condition '%s' is %s %s, not one boolean", v->name,
+                             v->is_boolean ? "boolean" : uk_type_name(v->type), uk_value_shape(v));
+    if (!s)
+        s = uk_set_output(g, n, 0, v->type, 0, NULL);
+    if (!s)
+        n->output[0]->is_boolean = true;
+    return s;
 }
 
 /* ---- checks ---- */

@@ -252,8 +252,6 @@ static enum uk_status settle_condition(struct uk_graph *g, struct uk_graph_node 
     struct uk_graph_value *state = n->output[0]->storage;
     const struct uk_graph_value *next = n->input[0], *init = state->producer->input[0];
 
-    if (!next->is_boolean)
-        return uk_graph_fail(g, UK_REFUSED, n, "its condition '%s' is not one boolean", next->name);
     if (!init->data || !uk_constant_int(init, 0) || !next->data || !uk_constant_int(next, 0))
         return UK_OK;
     if (!n->region->count)
