@@ -5,10 +5,10 @@
  * there, and computes only what is new.
  *
  *     make.py llama
- *     uk compile llama.onnx --name=llama --size seq=1..32 --size past=0..1023 --state auto -o llama.o
- *     uk compile llama.onnx --name=llama --size seq=1..32 --size past=0..1023 --state auto --emit=header -o
- * llama.h cc -I. generate.c llama.o -lm -o generate
- *     ./generate 20 32 1 15043 3186
+ *     uk compile llama.onnx --size seq=1..32 --size past=0..1023 --state auto -o llama.o
+ *     uk compile llama.onnx --size seq=1..32 --size past=0..1023 --state auto -o llama.h
+ *     cc -I. generate.c llama.o -lm -o generate
+ *     ./generate 20 32 1 1504 3186
  *
  * Arguments: the number of new tokens, that of tokens in a step while the prompt is read, and the prompt.
  * WORDS, CHUNK and ROWS state what the network was made and compiled for.
