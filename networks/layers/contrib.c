@@ -13,10 +13,8 @@ enum uk_status uk_expand_skip_normalization(struct uk_graph *g, struct uk_graph_
     struct uk_graph_value *bias = has_mean ? uk_node_input(n, 3) : NULL,
                           *addend = uk_node_input(n, has_mean ? 4 : 3),
                           *to = n->outputs > 3 ? n->output[3] : NULL;
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     for (int i = 1; i < 3 && !s; i++)
         if (i < n->outputs && n->output[i] && n->output[i]->uses)
             s = uk_graph_fail(g, UK_REFUSED, n, "its output '%s' is not supported", n->output[i]->name);

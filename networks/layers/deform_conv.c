@@ -27,10 +27,8 @@ static bool has_shape(const struct uk_graph_node *n, const struct uk_graph_value
 enum uk_status uk_infer_deform_conv(struct uk_graph *g, struct uk_graph_node *n) {
     const int64_t group = uk_attribute_int(n, "group", 1), groups = uk_attribute_int(n, "offset_group", 1);
     struct uk_window p;
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     const struct uk_graph_value *x = n->input[0], *f = n->input[FILTER], *bias = uk_node_input(n, BIAS),

@@ -257,10 +257,8 @@ static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n
 
 /* Inputs 1 to 4 have one element per channel. */
 enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_node *n) {
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 5);
 
-    for (int i = 0; i < 5 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s || n->inputs > 5)
         return s ? s : uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs and needs 5", n->inputs);
     const struct uk_graph_value *x = n->input[0];

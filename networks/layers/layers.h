@@ -74,6 +74,8 @@ enum { UK_MAX_NODE_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 /* Refuses the node unless input i exists and has a known shape. */
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
+/* The same for the first `count` inputs. */
+enum uk_status uk_need_inputs(struct uk_graph *g, const struct uk_graph_node *n, int count);
 /* Refuses the node unless the value, on which a shape or the code depends, is constant. */
 enum uk_status uk_need_constant(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v);
 /* Marks the inputs of the network from which the value is computed. False: the value is computed from an

@@ -135,10 +135,8 @@ enum uk_status uk_write_layer_normalization(struct uk_writer *w, const struct uk
 
 enum uk_status uk_infer_group_normalization(struct uk_graph *g, struct uk_graph_node *n) {
     const int64_t groups = uk_attribute_int(n, "num_groups", 0);
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     const struct uk_graph_value *x = n->input[0];
@@ -191,10 +189,8 @@ enum uk_status uk_write_group_normalization(struct uk_writer *w, const struct uk
 /* ---- InstanceNormalization ---- */
 
 enum uk_status uk_infer_instance_normalization(struct uk_graph *g, struct uk_graph_node *n) {
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     for (int i = 1; i < 3 && !s; i++)
         if (n->input[0]->rank < 3 || n->input[i]->rank != 1 ||
             n->input[i]->extent[0] != n->input[0]->extent[1])

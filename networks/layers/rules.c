@@ -27,6 +27,14 @@ enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, 
     return UK_OK;
 }
 
+enum uk_status uk_need_inputs(struct uk_graph *g, const struct uk_graph_node *n, int count) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < count && !s; i++)
+        s = uk_need_input(g, n, i);
+    return s;
+}
+
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
                              const int64_t *extent) {
     struct uk_graph_value *v = i < n->outputs ? n->output[i] : NULL;

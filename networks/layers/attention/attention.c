@@ -485,10 +485,8 @@ enum uk_status uk_expand_onnx_attention(struct uk_graph *g, struct uk_graph_node
                                         struct uk_graph_node **first) {
     struct uk_expansion e = uk_expansion_begin(g, n, first);
     struct uk_attention a = {.y = n->output[0], .scores = n->outputs > 3 ? n->output[3] : NULL};
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s || (s = read_heads(g, n, &a)) || (s = read_attributes(g, n, &a)) || (s = read_past(&e, &a)) ||
         (s = read_masks(&e, &a)))
         return s;

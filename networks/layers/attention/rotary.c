@@ -121,10 +121,8 @@ static bool has_first(const struct uk_graph_value *position) {
 enum uk_status uk_infer_rotate(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = uk_node_input(n, 0), *p = uk_node_input(n, 3), *table;
     const int64_t sequence = uk_attribute_int(n, "sequence", 1);
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     const int64_t lines[] = {x->extent[0], x->extent[sequence]};

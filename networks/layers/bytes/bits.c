@@ -18,10 +18,8 @@ struct bits {
 };
 
 static enum uk_status read(struct uk_graph *g, const struct uk_graph_node *n, struct bits *b) {
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (!s && uk_node_input(n, 4))
         s = uk_graph_fail(g, UK_REFUSED, n, "g_idx (input 4) is not supported");
     if (!s && uk_attribute_int(n, "weight_prepacked", 0))
@@ -146,10 +144,8 @@ enum uk_status uk_expand_matmul_bits(struct uk_graph *g, struct uk_graph_node *n
 
 enum uk_status uk_infer_block_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     int64_t extent[UK_RANK];
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     const struct uk_graph_value *x = n->input[0];

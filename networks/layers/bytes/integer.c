@@ -319,10 +319,8 @@ enum uk_status uk_expand_qlinear_matmul(struct uk_graph *g, struct uk_graph_node
 enum uk_status uk_expand_matmul_integer_to_float(struct uk_graph *g, struct uk_graph_node *n,
                                                  struct uk_graph_node **first) {
     struct uk_expansion e = uk_expansion_begin(g, n, first);
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 4);
 
-    for (int i = 0; i < 4 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     struct uk_graph_value *y = integers(&e, 0, 1, 4, 5);

@@ -205,11 +205,9 @@ static enum uk_status check_real_bias(struct uk_graph *g, const struct uk_graph_
 enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *input[2];
     struct uk_quantization xs, ws, ys;
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 8);
     bool moved;
 
-    for (int i = 0; i < 8 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     struct uk_graph_node conv = as_conv(n, input);
@@ -376,10 +374,8 @@ void uk_lay_out_qgemm(struct uk_graph_node *n) {
 
 enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_quantization as, bs, ys;
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 8);
 
-    for (int i = 0; i < 8 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (s)
         return s;
     const struct uk_graph_value *b = n->input[3];

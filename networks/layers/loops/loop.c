@@ -317,10 +317,8 @@ enum uk_status uk_infer_loop_result(struct uk_graph *g, struct uk_graph_node *n)
     const struct uk_graph_value *part = n->input[0];
     const int more = n->inputs == 1;
     int64_t extent[UK_RANK + 1];
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, n->inputs);
 
-    for (int i = 0; i < n->inputs && !s; i++)
-        s = uk_need_input(g, n, i);
     if (!s)
         s = more ? check_trips(g, n) : check_branches(g, n);
     if (s)

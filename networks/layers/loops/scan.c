@@ -72,8 +72,8 @@ static enum uk_status check(struct scan *sc) {
             g, UK_REFUSED, n,
             "its body has %d inputs and %d outputs; it needs %d and %d, of which %d are states",
             sc->body->inputs, sc->body->outputs, n->inputs, n->outputs, sc->states);
-    for (int i = 0; i < n->inputs && !s; i++)
-        s = uk_need_input(g, n, i);
+    if (!s)
+        s = uk_need_inputs(g, n, n->inputs);
     if (!s)
         s = check_list(g, n, "scan_input_axes", sc->scanned, false);
     if (!s)

@@ -35,8 +35,8 @@ static enum uk_status check_attributes(struct uk_graph *g, const struct uk_graph
 enum uk_status uk_infer_roi_align(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = check_attributes(g, n);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
+    if (!s)
+        s = uk_need_inputs(g, n, 3);
     if (s)
         return s;
     const struct uk_graph_value *x = n->input[0], *regions = n->input[REGIONS], *image = n->input[IMAGES];

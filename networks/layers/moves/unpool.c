@@ -135,10 +135,8 @@ enum uk_status uk_infer_col2im(struct uk_graph *g, struct uk_graph_node *n) {
     double elements = 1, blocks = 1;
     int64_t extent[UK_RANK];
     struct uk_window p;
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_need_inputs(g, n, 3);
 
-    for (int i = 0; i < 3 && !s; i++)
-        s = uk_need_input(g, n, i);
     if (!s)
         s = blocks_of(g, n, &p);
     if (s)
