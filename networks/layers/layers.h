@@ -162,6 +162,9 @@ void uk_expand_loop(struct uk_expansion *e, const struct uk_graph_value *extent_
 void uk_expand_counted_loop(struct uk_expansion *e, struct uk_graph_value *iteration,
                             struct uk_graph_value *count);
 void uk_expand_while(struct uk_expansion *e, struct uk_graph_value *condition);
+/* trips.c: returns the trip count of a Loop that its condition ends, if that compares numbers that the loop
+ * counts with known ones; -1: it does not. The Loop's own bound is ignored. */
+int64_t uk_loop_trips(const struct uk_graph_node *n, const struct uk_subgraph *body);
 /* Begins a branch: its nodes run if the boolean, one element, is true, or false if is_negated. It ends as a
  * loop does. uk_expand_store() makes `to`, a value of outside, equal to y; each branch that may run stores
  * one, and after them uk_expand_either() defines it. */
@@ -446,6 +449,12 @@ UK_EXPAND(qlinear_matmul);
 UK_EXPAND(matmul_integer_to_float);
 UK_EXPAND(dynamic_quantize);
 UK_EXPAND(dynamic_matmul);
+/* Returns the product of x, which is quantized at run time, and bytes b, with the scales and zero points of
+ * b's columns, plus the bias. zero, bias: NULL: none. */
+struct uk_graph_value *uk_expand_dynamic_product(struct uk_expansion *e, struct uk_graph_value *to,
+                                                 struct uk_graph_value *x, struct uk_graph_value *b,
+                                                 struct uk_graph_value *scale, struct uk_graph_value *zero,
+                                                 struct uk_graph_value *bias);
 UK_EXPAND(matmul_bits); /* bits.c */
 UK_INFER(block_matmul);
 UK_WRITE(block_matmul);

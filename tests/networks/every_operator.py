@@ -314,12 +314,16 @@ def recurrences():
         node("Reshape", ["lt", "wide"], ["a"]), node("Reshape", ["lh", "state"], ["lstate"]),
         node("GRU", ["a", "gw", "gr", "gb", "", "lstate"], ["g", "gh"], hidden_size=10, linear_before_reset=1), node("Squeeze", ["g", "one"], ["b"]),
         node("RNN", ["b", "rw", "rr", "", "", "gh"], ["r"], hidden_size=10, direction="reverse", activations=Texts(["LeakyRelu"])),
-        node("Squeeze", ["r", "one"], ["c"]), node("Add", ["c", "gh"], ["y"]),
+        node("Squeeze", ["r", "one"], ["c"]), node("Add", ["c", "gh"], ["d"]),
+        node("DynamicQuantizeLSTM", ["d", "qw", "qr", "", "", "", "", "", "qs", "qz", "qs", "qz"], ["q"], domain="com.microsoft", hidden_size=10), node("Squeeze", ["q", "one"], ["y"]),
     ]
     shapes = {"lw": [2, 20, 4], "lr": [2, 20, 5], "lb": [2, 40], "gw": [1, 30, 10], "gr": [1, 30, 10], "gb": [1, 60], "rw": [1, 10, 10], "rr": [1, 10, 10]}
     tensors = [values(36 + i, name, shape, -0.5, 0.5) for i, (name, shape) in enumerate(shapes.items())]
     tensors += [tensor("lengths", [2], [5, 3], INT32), tensor("wide", [3], [5, 2, 10], INT64), tensor("state", [3], [1, 2, 10], INT64), tensor("one", [1], [1], INT64)]
-    return model(nodes, [value("x", [5, 2, 4])], [value("y", [5, 2, 10])], tensors)
+    draw = random.Random(46)
+    tensors += [tensor(name, [1, 10, 40], [draw.randint(-127, 127) for _ in range(400)], INT8) for name in ("qw", "qr")]
+    tensors += [tensor("qs", [1], [0.003]), tensor("qz", [1], [3], INT8)]
+    return model(nodes, [value("x", [5, 2, 4])], [value("y", [5, 2, 10])], tensors, domains=["com.microsoft"])
 
 
 def few_bits():

@@ -5,7 +5,8 @@ import math
 import random
 
 from defined import Array, Case, drawn, made
-from onnx_writer import FLOAT, FLOAT16, INT32, INT64, Floats, Texts, model, node, tensor, value
+from integer import quantized
+from onnx_writer import FLOAT, FLOAT16, INT8, INT32, INT64, UINT8, Floats, Texts, model, node, tensor, value
 
 draw = random.Random(62)
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -149,6 +150,53 @@ def case(op, steps=3, batch=2, inputs=3, size=5, bias=False, lengths=None, state
     return Case(made_of, given, [right[i] for i in kept], bound)
 
 
+def real_of(x):
+    """x as DynamicQuantizeLinear's bytes stand for it."""
+    q, scale, zero = quantized(x)
+    return made(x.shape, lambda *i: (q[i] - zero.values[0]) * scale.values[0])
+
+
+def in_bytes(steps=3, batch=1, inputs=3, size=5, kind=INT8, by_gate=False, zeros=True, weights=True, bias=True, direction="forward", peepholes=False, coupled=0):
+    """DynamicQuantizeLSTM: inputs are quantized over all steps, states over the batch."""
+    ways, each = 2 if direction == "bidirectional" else 1, 4 * size
+    low, high = (-127, 127) if kind == INT8 else (0, 255)
+    bytes_of = lambda *shape: made(shape, lambda *i: draw.randint(low, high), kind)
+    of_gates = [ways, each] if by_gate else [ways]
+    zero = lambda: made(of_gates, lambda *i: draw.randint(-9, 9) if kind == INT8 else draw.randint(120, 136), kind) if zeros else None
+    arrays = {"x": drawn(draw, [steps, batch, inputs], -2, 2), "w": bytes_of(ways, inputs, each), "r": bytes_of(ways, size, each), "b": drawn(draw, [ways, 2 * each]) if bias else None,
+              "lengths": None, "h0": drawn(draw, [ways, batch, size]), "c0": drawn(draw, [ways, batch, size]), "p": drawn(draw, [ways, 3 * size]) if peepholes else None,
+              "ws": drawn(draw, of_gates, 0.002, 0.004), "wz": zero(), "rs": drawn(draw, of_gates, 0.002, 0.004), "rz": zero()}
+    at = lambda k, d, g: (arrays[k][d, g] if by_gate else arrays[k][(d,)]) if arrays[k] else 0
+    real = lambda m: made([ways, each, arrays[m].shape[1]], lambda d, g, k: (arrays[m][d, k, g] - at(m + "z", d, g)) * at(m + "s", d, g))
+    f, x, y, last = functions(["Sigmoid", "Tanh", "Tanh"], (), ()), real_of(arrays["x"]), {}, []
+    for d in range(ways):
+        cell = Cell("LSTM", d, size, real("w"), real("r"), arrays["b"], arrays["p"], f, 0.0, coupled, 0)
+        states = [([arrays["h0"][d, b, i] for i in range(size)], [arrays["c0"][d, b, i] for i in range(size)]) for b in range(batch)]
+        for t in reversed(range(steps)) if direction == "reverse" or d else range(steps):
+            h = real_of(Array((batch, size), [v for state in states for v in state[0]]))
+            states = [cell.step([x[t, b, k] for k in range(inputs)], [h[b, i] for i in range(size)], states[b][1]) for b in range(batch)]
+            y.update({(t, d, b): states[b][0] for b in range(batch)})
+        last.append(states)
+    right = [made((steps, ways, batch, size), lambda t, d, b, i: y[t, d, b][i]), *(made((ways, batch, size), lambda d, b, i, k=k: last[d][b][k][i]) for k in (0, 1))]
+    fixed = {k for k in ("w", "r", "b", "p", "ws", "wz", "rs", "rz") if weights and arrays[k]}
+    names = [k if a else "" for k, a in arrays.items()]
+    while not names[-1]:
+        names.pop()
+    given = {k: a for k, a in arrays.items() if a and k not in fixed}
+    written = {"hidden_size": size, "direction": direction, **({"input_forget": 1} if coupled else {})}
+    nodes = [node("DynamicQuantizeLSTM", names, ["y0", "y1", "y2"], domain="com.microsoft", **written)]
+    return Case(model(nodes, [value(k, a.shape, a.kind) for k, a in given.items()], [value(f"y{i}", a.shape) for i, a in enumerate(right)],
+                      [tensor(k, arrays[k].shape, arrays[k].values, arrays[k].kind) for k in sorted(fixed)], 21, domains=["com.microsoft"]), given, right, 2e-5)
+
+
+def bytes_refused(message, **shapes):
+    every = {"x": [4, 2, 3], "w": [1, 3, 20], "r": [1, 5, 20], "ws": [1], "wz": [1], "rs": [1], "rz": [1], **shapes}
+    names = ["x", "w", "r", "", "", "", "", "", "ws", "wz", "rs", "rz"]
+    kinds = {"w": INT8, "r": INT8, "wz": INT8, "rz": UINT8 if "rz" in shapes else INT8}
+    return Case(model([node("DynamicQuantizeLSTM", [k if every.get(k) else "" for k in names], ["y"], domain="com.microsoft")],
+                      [value(k, every[k], kinds.get(k, FLOAT)) for k in names if every.get(k)], [value("y", [4, 1, 2, 5])], opset=21, domains=["com.microsoft"]), refused=message)
+
+
 def refused(message, op="LSTM", shapes=(), kinds=(), inputs=("x", "w", "r"), outputs=1, **attributes):
     """An LSTM of 3 inputs and 5 hidden elements, a batch of 2 and 4 steps, with some shapes replaced."""
     gates = GATES[op]
@@ -180,6 +228,11 @@ CASES = {
     "gru_names": case("GRU", activations=["Relu", "ThresholdedRelu"], activation_alpha=[0.125]), "gru_linear": case("GRU", 3, 3, linear_before_reset=1, activations=["HardSigmoid", "LeakyRelu"]),
     # Weights that are inputs; versions; f16, whose states are f32.
     "computed": case("LSTM", bias=True, peepholes=True, weights=False), "f16": case("LSTM", kind=FLOAT16, bias=True, states=True), "first_version": case("LSTM", opset=6, stated=True),
+    # Bytes as weights.
+    "bytes": in_bytes(), "bytes_wide": in_bytes(4, 3, 9, 17, UINT8, by_gate=True), "bytes_both": in_bytes(3, 2, by_gate=True, direction="bidirectional", peepholes=True),
+    "bytes_refused": bytes_refused(r"its input R is i8 of shape 1x5x24; .* must be i8 of shape 1x5x20", r=[1, 5, 24]), "bytes_x": bytes_refused(r"W is i8 of shape 1x4x20; .* of shape 1x3x20", w=[1, 4, 20]),
+    "bytes_scale": bytes_refused(r"R_scale is f32 of shape 2; .* of shape 1$", rs=[2]), "bytes_zero": bytes_refused(r"R_zero_point is u8 of shape 1; .* i8 of shape 1$", rz=[1]),
+    "bytes_no_scale": bytes_refused(r"input 8 is missing", ws=None),
     # What is refused.
     "missing": refused(r"input 2 is missing", inputs=("x", "w", "")),
     "r_shape": refused(r"its input R is f32 of shape 1x20x6; .* must be f32 of shape 1x20x5", shapes={"r": [1, 20, 6]}, hidden_size=5),
@@ -207,5 +260,7 @@ MORE = {
     "gru_both_names": case("GRU", direction="bidirectional", activations=["Sigmoid", "Tanh", "HardSigmoid", "LeakyRelu"], activation_alpha=[0.3]),
     **{f"rnn_{name.lower()}": case("RNN", 3, activations=[name], **({"activation_alpha": [0.75], "activation_beta": [0.5]} if name in ("Affine", "ScaledTanh") else {})) for name in FUNCTIONS},
     "computed_gru": case("GRU", bias=True, weights=False, direction="bidirectional"), "f16_gru": case("GRU", kind=FLOAT16, direction="bidirectional"),
+    "bytes_plain": in_bytes(zeros=False, bias=False), "bytes_reverse": in_bytes(5, 1, 4, 8, UINT8, direction="reverse"), "bytes_computed": in_bytes(2, 2, weights=False),
+    "bytes_coupled": in_bytes(2, 1, 4, 6, coupled=1), "bytes_one": in_bytes(1, 1, 1, 1),
     "version_7": case("GRU", opset=7, linear_before_reset=1),
 }

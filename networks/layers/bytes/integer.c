@@ -390,21 +390,30 @@ enum uk_status uk_expand_dynamic_quantize(struct uk_graph *g, struct uk_graph_no
     return uk_expansion_end(&e);
 }
 
+struct uk_graph_value *uk_expand_dynamic_product(struct uk_expansion *e, struct uk_graph_value *to,
+                                                 struct uk_graph_value *x, struct uk_graph_value *b,
+                                                 struct uk_graph_value *scale, struct uk_graph_value *zero,
+                                                 struct uk_graph_value *bias) {
+    struct uk_graph_value *bytes[3] = {NULL};
+
+    quantize(e, x, bytes);
+    x = uk_expand_to(e, NULL, "MatMulInteger", 4, bytes[0], b, bytes[2], zero);
+    to = uk_expand_to(e, to, "Rescale", 4, x, bytes[1], scale, bias);
+    uk_expand_domain(e, UK_INTERNAL_DOMAIN);
+    return to;
+}
+
 /* DynamicQuantizeMatMul: x, b, scale of b, zero of b, bias. */
 enum uk_status uk_expand_dynamic_matmul(struct uk_graph *g, struct uk_graph_node *n,
                                         struct uk_graph_node **first) {
     struct uk_expansion e = uk_expansion_begin(g, n, first);
-    struct uk_graph_value *to[3] = {NULL};
     enum uk_status s = need_float(g, n);
 
     for (int i = 1; i < 3 && !s; i++)
         s = uk_need_input(g, n, i);
     if (s)
         return s;
-    quantize(&e, n->input[0], to);
-    struct uk_graph_value *y =
-        uk_expand_to(&e, NULL, "MatMulInteger", 4, to[0], n->input[1], to[2], uk_node_input(n, 3));
-    uk_expand_to(&e, n->output[0], "Rescale", 4, y, to[1], n->input[2], uk_node_input(n, 4));
-    uk_expand_domain(&e, UK_INTERNAL_DOMAIN);
+    uk_expand_dynamic_product(&e, n->output[0], n->input[0], n->input[1], n->input[2], uk_node_input(n, 3),
+                              uk_node_input(n, 4));
     return uk_expansion_end(&e);
 }

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LSTM, GRU and RNN. Per direction: one product of the inputs of all steps with W, then a loop over the
- * steps, which adds the product of the state with R and computes the gates. Sequences that are shorter than
- * the longest keep their state once they have ended, and their further results are 0; in the reverse
- * direction each is reversed before the loop, and its results after it.
+ * LSTM, GRU and RNN, and LSTM on bytes, whose inputs and states are quantized as they are read. Per
+ * direction: one product of the inputs of all steps with W, then a loop over the steps, which adds the
+ * product of the state with R and computes the gates. Sequences that are shorter than the longest keep their
+ * state once they have ended, and their further results are 0; in the reverse direction each is reversed
+ * before the loop, and its results after it.
  */
 #include <inttypes.h>
 #include <string.h>
 #include "layers/loops/recurrent.h"
 
 enum { MAX_DIRECTIONS = 2 };
-enum { X, W, R, B, LENGTHS, H, C, P };
+enum { X, W, R, B, LENGTHS, H, C, P, W_SCALE, W_ZERO, R_SCALE, R_ZERO, MAX_INPUTS };
 
 static const struct {
     const char *type;
     enum uk_cell cell;
     int gates, inputs;
-} kinds[] = {{"RNN", UK_CELL_RNN, 1, 6}, {"GRU", UK_CELL_GRU, 3, 6}, {"LSTM", UK_CELL_LSTM, 4, 8}};
+} kinds[] = {{"RNN", UK_CELL_RNN, 1, 6},
+             {"GRU", UK_CELL_GRU, 3, 6},
+             {"LSTM", UK_CELL_LSTM, 4, 8},
+             {"DynamicQuantizeLSTM", UK_CELL_LSTM, 4, MAX_INPUTS}};
 
 struct recurrent {
     struct uk_expansion e;
     struct uk_graph *g;
     struct uk_graph_node *n;
-    struct uk_graph_value *in[8]; /* NULL: left out */
+    struct uk_graph_value *in[MAX_INPUTS]; /* NULL: left out */
+    bool has_bytes;                        /* as weights */
     enum uk_cell cell;
     enum uk_type type;
     int gates, directions;
@@ -59,7 +64,9 @@ static enum uk_status read_attributes(struct recurrent *r) {
 /* Refuses input i unless it has this shape and type. */
 static enum uk_status check_input(const struct recurrent *r, int i, enum uk_type type, int rank,
                                   const int64_t *extent) {
-    static const char *const names[] = {"X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"};
+    static const char *const names[] = {"X",         "W",           "R", "B",       "sequence_lens",
+                                        "initial_h", "initial_c",   "P", "W_scale", "W_zero_point",
+                                        "R_scale",   "R_zero_point"};
     struct uk_graph_value wanted = {.has_shape = true, .rank = rank};
     const struct uk_graph_value *v = r->in[i];
     enum uk_status s = v ? uk_need_input(r->g, r->n, i) : UK_OK;
@@ -76,6 +83,22 @@ static enum uk_status check_input(const struct recurrent *r, int i, enum uk_type
     return UK_OK;
 }
 
+/* Checks bytes and their quantization, of a direction or of each gate's element. */
+static enum uk_status check_bytes(const struct recurrent *r, int weights, int scale, int64_t terms) {
+    const int64_t shape[] = {r->directions, terms, r->gates * r->hidden},
+                  by_element[] = {r->directions, r->gates * r->hidden};
+    const struct uk_graph_value *v = r->in[weights];
+    const enum uk_type type = v->type == UK_I8 ? UK_I8 : UK_U8;
+    enum uk_status s = uk_need_input(r->g, r->n, scale);
+
+    if (!s)
+        s = check_input(r, weights, type, 3, shape);
+    for (int i = scale; i <= scale + 1 && !s; i++)
+        s = check_input(r, i, i == scale ? UK_F32 : type, r->in[i] && r->in[i]->rank == 2 ? 2 : 1,
+                        by_element);
+    return s;
+}
+
 /* Reads sizes from X and R; checks the shapes of all inputs against them. */
 static enum uk_status check_inputs(struct recurrent *r) {
     enum uk_status s = uk_need_input(r->g, r->n, X);
@@ -84,19 +107,19 @@ static enum uk_status check_inputs(struct recurrent *r) {
         s = uk_need_input(r->g, r->n, i);
     if (s)
         return s;
-    const struct uk_graph_value *x = r->in[X], *weights = r->in[R];
-    if (x->rank != 3 || weights->rank != 3)
+    const struct uk_graph_value *x = r->in[X], *recurrent = r->in[R];
+    if (x->rank != 3 || recurrent->rank != 3)
         return uk_graph_fail(r->g, UK_REFUSED, r->n,
                              "its inputs X and R of shapes %s and %s must have three dimensions each",
-                             uk_value_shape(x), uk_value_shape(weights));
-    if (x->type != UK_F32 && x->type != UK_F64)
+                             uk_value_shape(x), uk_value_shape(recurrent));
+    if (x->type != UK_F32 && (x->type != UK_F64 || r->has_bytes))
         return uk_graph_fail(r->g, UK_REFUSED, r->n, "element type %s is not supported",
                              uk_type_name(x->type));
     r->type = x->type;
     r->steps = x->extent[r->is_batch_first];
     r->batch = x->extent[!r->is_batch_first];
     r->inputs = x->extent[2];
-    r->hidden = uk_attribute_int(r->n, "hidden_size", weights->extent[2]);
+    r->hidden = uk_attribute_int(r->n, "hidden_size", recurrent->extent[r->has_bytes ? 1 : 2]);
     if (r->hidden < 1 || r->hidden > UK_MAX_ELEMENTS)
         return uk_graph_fail(r->g, UK_REFUSED, r->n, "hidden_size=%" PRId64 " is not a size", r->hidden);
     const int64_t d = r->directions, all = r->gates * r->hidden;
@@ -110,7 +133,9 @@ static enum uk_status check_inputs(struct recurrent *r) {
         {B, 2, r->type, {d, 2 * all}},        {LENGTHS, 1, UK_I32, {r->batch}},
         {P, 2, r->type, {d, 3 * r->hidden}},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !s; i++)
+    if (r->has_bytes && !(s = check_bytes(r, R, R_SCALE, r->hidden)))
+        s = check_bytes(r, W, W_SCALE, r->inputs);
+    for (size_t i = r->has_bytes ? 2 : 0; i < sizeof wanted / sizeof *wanted && !s; i++)
         s = check_input(r, wanted[i].input, wanted[i].type, wanted[i].rank, wanted[i].extent);
     for (int i = H; i <= C && !s; i++)
         s = check_input(r, i, r->type, 3, state);
@@ -132,6 +157,29 @@ static struct uk_graph_value *rows(struct recurrent *r, int input, int64_t d, in
     return uk_expand_reshape(&r->e, NULL, v, rank, extent);
 }
 
+/* Direction d of an input [directions, ...], without the first dimension. */
+static struct uk_graph_value *of_direction(struct recurrent *r, int input, int64_t d) {
+    struct uk_graph_value *v = r->in[input];
+    const int64_t *extent = v ? v->extent + 1 : NULL;
+
+    if (!v)
+        return NULL;
+    const int rank = v->rank - 1;
+    if (r->directions > 1)
+        v = uk_expand_slice(&r->e, v, 0, d, d + 1);
+    return uk_expand_reshape(&r->e, NULL, v, rank, extent);
+}
+
+/* Weights of gates of direction d, W or R: rows [from, to), which are all of bytes. */
+static struct uk_gate_weights weights(struct recurrent *r, int input, int64_t d, int64_t from, int64_t to) {
+    const int scale = input == W ? W_SCALE : R_SCALE;
+
+    if (!r->has_bytes)
+        return (struct uk_gate_weights){.matrix = rows(r, input, d, from, to)};
+    return (struct uk_gate_weights){of_direction(r, input, d), of_direction(r, scale, d),
+                                    of_direction(r, scale + 1, d)};
+}
+
 /* Sets what the steps of direction d read. Returns the addend to the product of the inputs, or NULL. */
 static struct uk_graph_value *read_direction(struct recurrent *r, int d) {
     const struct uk_attribute *clip = uk_attribute_find(r->n, "clip");
@@ -144,9 +192,9 @@ static struct uk_graph_value *read_direction(struct recurrent *r, int d) {
     to->couples_gates = uk_attribute_int(r->n, "input_forget", 0);
     to->resets_product = uk_attribute_int(r->n, "linear_before_reset", 0);
     const bool splits = r->cell == UK_CELL_GRU && !to->resets_product;
-    to->r = rows(r, R, d, 0, splits ? 2 * hidden : all);
+    to->r = weights(r, R, d, 0, splits ? 2 * hidden : all);
     if (splits)
-        to->last_r = rows(r, R, d, 2 * hidden, all);
+        to->last_r = weights(r, R, d, 2 * hidden, all);
     if (r->in[B]) {
         bias = rows(r, B, d, 0, all);
         to->addend = rows(r, B, d, all, 2 * all);
@@ -231,11 +279,12 @@ static void expand_direction(struct recurrent *r, int d) {
                   apart[] = {r->steps, r->batch, r->gates * r->hidden};
     const bool is_reverse = r->is_reverse || d == 1, by_lengths = is_reverse && r->lengths;
     struct uk_graph_value *bias = read_direction(r, d), *x = r->x;
+    const struct uk_gate_weights w = weights(r, W, d, 0, r->gates * r->hidden);
 
     if (by_lengths)
         x = uk_expand_to(&r->e, NULL, "ReverseSequence", 2, x, r->lengths);
     x = uk_expand_reshape(&r->e, NULL, x, 2, flat);
-    x = uk_expand_rows_product(&r->e, x, rows(r, W, d, 0, r->gates * r->hidden), bias);
+    x = uk_expand_gates(&r->e, x, &w, bias);
     expand_loop(r, d, uk_expand_reshape(&r->e, NULL, x, 3, apart), is_reverse && !by_lengths);
     if (by_lengths && r->y)
         r->y = uk_expand_to(&r->e, NULL, "ReverseSequence", 2, r->y, r->lengths);
@@ -302,6 +351,7 @@ enum uk_status uk_expand_recurrent(struct uk_graph *g, struct uk_graph_node *n,
         k++;
     r.cell = kinds[k].cell;
     r.gates = kinds[k].gates;
+    r.has_bytes = kinds[k].inputs > W_SCALE;
     if (n->inputs > kinds[k].inputs)
         return uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs; at most %d are known", n->inputs,
                              kinds[k].inputs);

@@ -17,16 +17,23 @@ struct uk_activation {
     double alpha_number, beta_number;
 };
 
+/* Weights of gates, as they multiply rows of inputs or states. */
+struct uk_gate_weights {
+    /* [gates * hidden, terms]; or bytes [terms, gates * hidden], by which a product of bytes is computed: it
+     * quantizes the rows */
+    struct uk_graph_value *matrix;
+    struct uk_graph_value *scale, *zero; /* of bytes, one or [gates * hidden]; NULL: no bytes, or 0 */
+};
+
 /* One direction. Gates are in ONNX's order: i, o, f, c of LSTM; z, r, h of GRU. */
 struct uk_direction {
     enum uk_cell cell;
     int64_t hidden;
-    bool couples_gates;  /* LSTM: the forget gate is 1 - the input gate */
-    bool resets_product; /* GRU: the reset gate multiplies the recurrent product, not the state */
-    struct uk_graph_value
-        *r; /* [gates * hidden, hidden]; of a GRU that resets the state without the last gate */
-    struct uk_graph_value *last_r;      /* then the last gate's, [hidden, hidden] */
-    struct uk_graph_value *addend;      /* to the recurrent product, [gates * hidden]; NULL: none */
+    bool couples_gates;            /* LSTM: the forget gate is 1 - the input gate */
+    bool resets_product;           /* GRU: the reset gate multiplies the recurrent product, not the state */
+    struct uk_gate_weights r;      /* of a GRU that resets the state without the last gate */
+    struct uk_gate_weights last_r; /* then the last gate's */
+    struct uk_graph_value *addend; /* to the recurrent product, [gates * hidden]; NULL: none */
     struct uk_graph_value *peephole[3]; /* of i, o, f, [hidden]; NULL: none */
     struct uk_graph_value *low, *high;  /* bounds of what activations read; NULL: none */
     struct uk_graph_value *one;
@@ -38,9 +45,9 @@ struct uk_direction {
 enum uk_status uk_read_activations(struct uk_expansion *e, enum uk_type type, enum uk_cell cell,
                                    struct uk_direction *d, int directions);
 
-/* Returns x times `rows` transposed, plus the addend unless it is NULL. */
-struct uk_graph_value *uk_expand_rows_product(struct uk_expansion *e, struct uk_graph_value *x,
-                                              struct uk_graph_value *rows, struct uk_graph_value *addend);
+/* Returns the product of rows x [rows, terms] and the weights, plus the addend unless it is NULL. */
+struct uk_graph_value *uk_expand_gates(struct uk_expansion *e, struct uk_graph_value *x,
+                                       const struct uk_gate_weights *w, struct uk_graph_value *addend);
 /* Adds the nodes of one step: returns h [batch, hidden] from the earlier one and the input's product
  * x [batch, gates * hidden]. *c: the cell's state, of an LSTM. */
 struct uk_graph_value *uk_expand_cell(struct uk_expansion *e, const struct uk_direction *d,

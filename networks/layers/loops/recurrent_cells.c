@@ -113,9 +113,11 @@ static struct uk_graph_value *activate(struct uk_expansion *e, const struct uk_a
 
 /* ---- steps ---- */
 
-struct uk_graph_value *uk_expand_rows_product(struct uk_expansion *e, struct uk_graph_value *x,
-                                              struct uk_graph_value *rows, struct uk_graph_value *addend) {
-    x = uk_expand_to(e, NULL, "Gemm", 3, x, rows, addend);
+struct uk_graph_value *uk_expand_gates(struct uk_expansion *e, struct uk_graph_value *x,
+                                       const struct uk_gate_weights *w, struct uk_graph_value *addend) {
+    if (w->scale)
+        return uk_expand_dynamic_product(e, NULL, x, w->matrix, w->scale, w->zero, addend);
+    x = uk_expand_to(e, NULL, "Gemm", 3, x, w->matrix, addend);
     uk_expand_int(e, "transB", 1);
     return x;
 }
@@ -155,7 +157,7 @@ static struct uk_graph_value *peeped(struct uk_expansion *e, const struct uk_dir
 static struct uk_graph_value *lstm(struct uk_expansion *e, const struct uk_direction *d,
                                    struct uk_graph_value *x, struct uk_graph_value *h,
                                    struct uk_graph_value **c) {
-    struct uk_graph_value *all = uk_expand_rows_product(e, h, d->r, x),
+    struct uk_graph_value *all = uk_expand_gates(e, h, &d->r, x),
                           *in = clipped(e, d, 0, peeped(e, d, all, 0, *c)), *forget, *fresh, *out;
 
     if (d->couples_gates)
@@ -173,14 +175,14 @@ static struct uk_graph_value *gru(struct uk_expansion *e, const struct uk_direct
     struct uk_graph_value *all, *update, *reset, *fresh;
 
     if (d->resets_product) {
-        all = uk_expand_rows_product(e, h, d->r, d->addend);
+        all = uk_expand_gates(e, h, &d->r, d->addend);
         reset = clipped(e, d, 0, add(e, gate(e, d, all, 1), gate(e, d, x, 1)));
         fresh = add(e, multiply(e, reset, gate(e, d, all, 2)), gate(e, d, x, 2));
         update = add(e, gate(e, d, all, 0), gate(e, d, x, 0));
     } else {
-        all = uk_expand_rows_product(e, h, d->r, uk_expand_slice(e, x, 1, 0, 2 * d->hidden));
+        all = uk_expand_gates(e, h, &d->r, uk_expand_slice(e, x, 1, 0, 2 * d->hidden));
         reset = clipped(e, d, 0, gate(e, d, all, 1));
-        fresh = uk_expand_rows_product(e, multiply(e, reset, h), d->last_r, gate(e, d, x, 2));
+        fresh = uk_expand_gates(e, multiply(e, reset, h), &d->last_r, gate(e, d, x, 2));
         update = gate(e, d, all, 0);
     }
     update = uk_expand_to(e, NULL, "Sub", 2, d->one, clipped(e, d, 0, update));
@@ -195,5 +197,5 @@ struct uk_graph_value *uk_expand_cell(struct uk_expansion *e, const struct uk_di
         return lstm(e, d, x, h, c);
     if (d->cell == UK_CELL_GRU)
         return gru(e, d, x, h);
-    return clipped(e, d, 0, uk_expand_rows_product(e, h, d->r, x));
+    return clipped(e, d, 0, uk_expand_gates(e, h, &d->r, x));
 }
