@@ -165,6 +165,8 @@ def refused(pattern, count="four", condition="", nodes=(), results=("stays", "n"
 
 
 LAST = node("Less", ["i", "one"], ["again"])
+# Computed from data.
+SMALL = [node("ReduceMax", ["n"], ["most"], keepdims=0), node("Less", ["most", "most"], ["again"])]
 ALWAYS = node("Constant", [], ["always"], value=TRUE)
 NEVER = node("Constant", [], ["never"], value=tensor("", [1], [0], BOOL))
 M, GO = value("m", [], INT64), value("c", [], BOOL)
@@ -214,8 +216,8 @@ CASES = {
     "refused_endless_true": refused(TRUE_ALWAYS, "", "yes", [ALWAYS], ("always", "n")),
     "refused_count": refused("inputs must be known at compile time: 'm'; give --constant m=FILE", "m", results=("stays", "n", "n"), outputs=("last", "all"), more=[M]),
     "refused_condition": refused("inputs must be known at compile time: 'm', 'c'; give --constant", "m", "c", results=("stays", "n", "n"), outputs=("last", "all"), more=[M, GO]),
-    "refused_early": refused("loop: the shape of its result 'all' depends on data: so does the number of iterations", nodes=[LAST], results=("again", "n", "n"), outputs=("last", "all")),
-    "refused_unbounded": refused("the shape of its result 'all' depends on data", "", nodes=[LAST], results=("again", "n", "n"), outputs=("last", "all")),
+    "refused_early": refused("loop: the shape of its result 'all' depends on data: so does the number of iterations", nodes=SMALL, results=("again", "n", "n"), outputs=("last", "all")),
+    "refused_unbounded": refused("the shape of its result 'all' depends on data", "", nodes=SMALL, results=("again", "n", "n"), outputs=("last", "all")),
     "refused_shape": refused(r"state '.*' begins as f32 3, and '.*', its next value, is f32 6", nodes=[node("Concat", ["n", "n"], ["both"], axis=0)], results=("stays", "both")),
     "refused_type": refused("begins as f32 3, and '.*', its next value, is i32 3", nodes=[node("Cast", ["n"], ["whole"], to=INT32)], results=("stays", "whole")),
     "refused_slice": refused("Slice .*: its input '.*' must be known at compile time, but is computed from data",

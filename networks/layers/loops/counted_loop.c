@@ -111,8 +111,13 @@ static enum uk_status begin(struct loop *l) {
     struct uk_graph_value *const *input = l->body->input;
     struct uk_expansion *e = &l->e;
 
-    l->condition_stays = passes_condition(l->body);
-    if (l->condition && l->condition->data && !uk_constant_int(l->condition, 0))
+    const int64_t trips = l->count && !l->count->data ? -1 : uk_loop_trips(e->n, l->body);
+    const int64_t most = l->count && l->count->data ? uk_constant_int(l->count, 0) : trips;
+
+    l->condition_stays = trips >= 0 || passes_condition(l->body);
+    if (trips >= 0)
+        l->count = uk_expand_ints(e, 1, most < trips ? &most : &trips);
+    else if (l->condition && l->condition->data && !uk_constant_int(l->condition, 0))
         l->count = uk_expand_ints(e, 1, (const int64_t[1]){0});
     if (!l->condition || l->condition->data)
         l->condition = always(e);
