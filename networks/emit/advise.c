@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice for a network that cannot stay open, found by trying: steps of the sizes with which it can, or the
- * largest sizes, if those are what it cannot have. */
+/* Advice for a network that cannot stay open, found by trying: bounds and steps of the sizes with which it
+ * can, or the largest sizes, if those are what it cannot have. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +15,38 @@ struct trying {
     const struct uk_network_options *options;
 };
 
-/* The bounds of the open size that are multiples of the step. False: fewer than two values remain. */
-static bool range_with(const struct uk_graph_size *z, int64_t step, struct uk_network_size *out) {
-    *out =
-        (struct uk_network_size){z->name, (z->lower + step - 1) / step * step, z->upper / step * step, step};
-    return out->lower < out->upper;
+/* Ranges of all open sizes; one of equal bounds is a value. */
+struct ranges {
+    struct uk_network_size of[UK_MAX_OPEN];
+};
+
+static struct uk_network_size range_of(const struct uk_graph_size *z) {
+    return (struct uk_network_size){z->name, z->lower, z->upper, z->step};
 }
 
-/* Returns whether the network can be read with these steps of its open sizes. */
-static bool can_read(const struct trying *t, const int64_t *step) {
+static struct ranges given(const struct trying *t) {
+    struct ranges r = {0};
+
+    for (int i = 0; i < t->n->graph.open_count; i++)
+        r.of[i] = range_of(t->n->graph.open[i]);
+    return r;
+}
+
+static bool is_given(const struct trying *t, int i, const struct uk_network_size *range) {
+    const struct uk_network_size own = range_of(t->n->graph.open[i]);
+
+    return own.lower == range->lower && own.upper == range->upper && own.step == range->step;
+}
+
+/* Returns whether the network can be read with these ranges. */
+static bool can_read(const struct trying *t, const struct ranges *r) {
     struct uk_network *n = uk_network_create();
     bool can = n;
 
     for (int i = 0; i < t->n->graph.open_count && can; i++) {
-        struct uk_network_size range;
-        can = range_with(t->n->graph.open[i], step[i], &range) && !uk_network_range(n, &range);
+        const struct uk_network_size *z = &r->of[i];
+        can = z->lower < z->upper ? !uk_network_range(n, z)
+                                  : !uk_size_add(&n->graph, z->name, z->upper, z->upper, 1);
     }
     if (can) {
         n->is_trial = true;
@@ -39,76 +56,81 @@ static bool can_read(const struct trying *t, const int64_t *step) {
     return can;
 }
 
-/* Finds the smallest step for all sizes with which the network can be read, and leaves it out where a size
- * needs none. */
-static bool find_steps(const struct trying *t, int64_t *step) {
-    static const int64_t steps[] = {2, 3, 4, 8, 16, 32, 64};
-    const int open = t->n->graph.open_count;
+/* Replaces ranges by the given ones where that suffices. */
+static void give_back(const struct trying *t, struct ranges *r) {
+    for (int i = 0; i < t->n->graph.open_count; i++) {
+        const struct uk_network_size changed = r->of[i];
+        if (is_given(t, i, &changed))
+            continue;
+        r->of[i] = range_of(t->n->graph.open[i]);
+        if (!can_read(t, r))
+            r->of[i] = changed;
+    }
+}
+
+/* Tries ranges whose steps are a multiple of the given ones, and that lack the smallest values. */
+static bool try_ranges(const struct trying *t, int64_t step, int64_t values, struct ranges *r) {
+    *r = given(t);
+    for (int i = 0; i < t->n->graph.open_count; i++) {
+        struct uk_network_size z = r->of[i];
+        z.step *= step;
+        z.lower = (z.lower + z.step - 1) / z.step * z.step + values * z.step;
+        z.upper = z.upper / z.step * z.step;
+        if (z.lower < z.upper)
+            r->of[i] = z;
+    }
+    return can_read(t, r);
+}
+
+/* Tries fewer small values, then steps, then both. */
+static bool find_ranges(const struct trying *t, struct ranges *r) {
+    static const int64_t values[] = {1, 2, 4}, steps[] = {2, 3, 4, 8, 16, 32, 64};
     bool found = false;
 
-    for (size_t k = 0; k < sizeof steps / sizeof *steps && !found; k++) {
-        for (int i = 0; i < open; i++) {
-            struct uk_network_size range;
-            const struct uk_graph_size *z = t->n->graph.open[i];
-            step[i] = z->step * (range_with(z, z->step * steps[k], &range) ? steps[k] : 1);
-        }
-        found = can_read(t, step);
-    }
-    for (int i = 0; i < open && found; i++) {
-        const int64_t needed = step[i];
-        step[i] = t->n->graph.open[i]->step;
-        if (!can_read(t, step))
-            step[i] = needed;
-    }
+    for (size_t k = 0; k < sizeof values / sizeof *values && !found; k++)
+        found = try_ranges(t, 1, values[k], r);
+    for (int64_t less = 0; less < 2; less++)
+        for (size_t k = 0; k < sizeof steps / sizeof *steps && !found; k++)
+            found = try_ranges(t, steps[k], less, r);
     return found;
 }
 
-/* Returns whether the network can be read at the smallest sizes alone. */
-static bool can_read_smallest(const struct trying *t) {
-    const struct uk_graph *g = &t->n->graph;
-    const struct uk_network_options none = {0}, *o = t->options ? t->options : &none;
-    struct uk_network_options fixed = *o;
-    const size_t count = (size_t)o->size_count + (size_t)g->open_count;
-    const char **name = calloc(count + 1, sizeof *name);
-    int64_t *value = calloc(count + 1, sizeof *value);
-    struct uk_network *n = name && value ? uk_network_create() : NULL;
-
-    for (int i = 0; i < o->size_count && n; i++) {
-        name[i] = o->size_names[i];
-        value[i] = o->size_values[i];
-    }
-    for (int i = 0; i < g->open_count && n; i++) {
-        name[o->size_count + i] = g->open[i]->name;
-        value[o->size_count + i] = g->open[i]->lower;
-    }
-    fixed.size_names = name;
-    fixed.size_values = value;
-    fixed.size_count = (int)count;
-    const bool can = n && !uk_network_read_bytes(n, t->name, t->bytes, t->length, t->folders, &fixed);
-    uk_network_destroy(n);
-    free(name);
-    free(value);
-    return can;
+/* Tries the largest value of each size. */
+static bool find_values(const struct trying *t, struct ranges *r) {
+    *r = given(t);
+    for (int i = 0; i < t->n->graph.open_count; i++)
+        r->of[i].lower = r->of[i].upper;
+    return can_read(t, r);
 }
 
-/* Writes steps with which the network can stay open, or that a size needs one value. */
-static void put_steps(struct uk_text *text, const struct trying *t) {
-    const struct uk_graph *g = &t->n->graph;
-    int64_t step[UK_MAX_OPEN];
+static void put_option(struct uk_text *text, const struct uk_network_size *z) {
+    uk_put(text, " --size %s=%" PRId64, z->name, z->lower);
+    if (z->lower < z->upper)
+        uk_put(text, "..%" PRId64, z->upper);
+    if (z->lower < z->upper && z->step > 1)
+        uk_put(text, ":%" PRId64, z->step);
+}
 
-    if (!find_steps(t, step)) {
-        uk_put(text, "; give one value to a size that decides it, as --size %s=%" PRId64, g->open[0]->name,
-               g->open[0]->upper);
+/* Writes ranges with which the network can stay open, or the sizes that need one value. */
+static void put_ranges(struct uk_text *text, const struct trying *t) {
+    struct ranges r;
+    const bool found = find_ranges(t, &r);
+
+    if (!found && !find_values(t, &r))
         return;
-    }
-    uk_put(text, "; it can stay open with");
-    for (int i = 0; i < g->open_count; i++) {
-        struct uk_network_size range;
-        if (step[i] == g->open[i]->step || !range_with(g->open[i], step[i], &range))
-            continue;
-        uk_put(text, " --size %s=%" PRId64 "..%" PRId64 ":%" PRId64, range.name, range.lower, range.upper,
-               range.step);
-    }
+    give_back(t, &r);
+    uk_put(text, found ? "; it can stay open with" : "; give one value to what decides it:");
+    for (int i = 0; i < t->n->graph.open_count; i++)
+        if (!is_given(t, i, &r.of[i]))
+            put_option(text, &r.of[i]);
+}
+
+static bool can_read_smallest(const struct trying *t) {
+    struct ranges r = given(t);
+
+    for (int i = 0; i < t->n->graph.open_count; i++)
+        r.of[i].upper = r.of[i].lower;
+    return can_read(t, &r);
 }
 
 static void put_largest(struct uk_text *text, const struct uk_graph *g) {
@@ -127,7 +149,7 @@ void uk_network_advise(struct uk_network *n, const char *name, const void *bytes
         return;
     uk_put(&text, "%s", n->graph.message);
     if (n->is_opening)
-        put_steps(&text, &t);
+        put_ranges(&text, &t);
     else if (can_read_smallest(&t))
         put_largest(&text, &n->graph);
     if (text.text) {

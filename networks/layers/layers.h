@@ -516,6 +516,9 @@ enum uk_status uk_check_indices(struct uk_graph *g, const struct uk_graph_node *
 void uk_batch_subscripts(const struct uk_graph *g, char *text, size_t room, const struct uk_graph_value *v,
                          int batch, const struct uk_graph_value *y);
 
+/* moves/list.c: true for the producer of a list. */
+bool uk_is_list(const struct uk_graph_node *n);
+
 /* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` selects:
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);

@@ -47,7 +47,19 @@ static bool note_tensors(struct ranging *r, struct uk_open_text *t, int point, c
     return list;
 }
 
-/* Writes the layer's program at the point, unless its result is empty there. */
+/* True if the value has no elements at any point. */
+static bool is_always_empty(const struct uk_graph *g, const struct uk_graph_value *v) {
+    bool empty = !uk_value_elements(v);
+
+    for (int p = 0; v->at && p < g->points.count && empty; p++) {
+        empty = false;
+        for (int d = 0; d < v->rank; d++)
+            empty |= v->at[p][d] == 0;
+    }
+    return empty;
+}
+
+/* Writes the layer's program at the point, unless its result is empty there and not elsewhere. */
 static enum uk_status write_layer(struct ranging *r, struct uk_layer *l, int point) {
     struct uk_writer w = {
         .g = r->p->g, .result = l->result, .node = l->node, .nodes = l->nodes, .marks_constants = true};
@@ -55,7 +67,7 @@ static enum uk_status write_layer(struct ranging *r, struct uk_layer *l, int poi
     const char *text = NULL;
     enum uk_status s = UK_OK;
 
-    if (uk_value_elements(l->result))
+    if (uk_value_elements(l->result) || is_always_empty(r->p->g, l->result))
         s = uk_write_program(&w, &text);
     if (!s && text && !(t->text[point] = uk_strdup(&r->arena, text)))
         s = uk_graph_no_memory(r->p->g);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constants whose elements depend on the open sizes, where a program reads them. A block is read as it is. A
- * few integers, such as a shape, are written as numbers of the program. A list of places that ends at a bound
- * is a block and the bound. Others are computed at run time: the node that made the constant is repeated as
- * one that is not folded. The constant itself remains for readers that need its elements at compile time, as
- * a shape.
+ * few integers, such as a shape, are written as numbers of the program. Others are computed at run time: the
+ * node that made the constant is repeated as one that is not folded. The constant itself remains for readers
+ * that need its elements at compile time, as a shape.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,62 +40,6 @@ static const struct uk_operator numbers_operator = {.name = "Numbers", .domain =
 static bool is_list_of_integers(const struct uk_graph_value *v) {
     return !v->at && v->rank <= 1 && uk_value_elements(v) <= UK_MAX_LISTED_INTS && v->type != UK_F32 &&
            v->type != UK_F64 && v->type != UK_F16 && v->type != UK_BF16;
-}
-
-/* ---- lists that are blocks up to a bound ---- */
-
-static int64_t largest_of(const struct uk_graph_value *v) {
-    int64_t most = 0;
-
-    for (int64_t i = 0; i < uk_value_elements(v); i++)
-        most = i && uk_constant_int(v, i) < most ? most : uk_constant_int(v, i);
-    return most;
-}
-
-/* Places in a row that end at its last element, as those that a Resize interpolates between. */
-static enum uk_status write_bounded(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    (void)output;
-    uk_write(w, n, "$y[i0] = min($1[i0], %" PRId64 ")", largest_of(n->input[0]));
-    return UK_OK;
-}
-
-static const struct uk_operator bounded_operator = {.name = "Bounded", .domain = "", .write = write_bounded};
-
-/* True if the list at each point has the first elements of the list at point 0, with those above its own
- * largest element replaced by it. */
-static bool is_bounded_list(const struct uk_graph *g, const struct uk_graph_value *v) {
-    struct uk_graph_value at = *v;
-
-    if (v->rank != 1 || v->type != UK_I64 || !v->at)
-        return false;
-    for (int p = 0; p < g->points.count; p++) {
-        at.extent[0] = v->at[p][0];
-        at.data = v->data_at[p];
-        const int64_t most = largest_of(&at);
-        for (int64_t i = 0; i < at.extent[0]; i++) {
-            const int64_t first = i < v->extent[0] ? uk_constant_int(v, i) : INT64_MIN;
-            if (uk_constant_int(&at, i) != (first < most ? first : most))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* Returns a constant with the elements of point 0; programs read its first elements. NULL: no memory. */
-static struct uk_graph_value *block_of(struct uk_graph *g, const struct uk_graph_value *v) {
-    struct uk_graph_value *block = uk_value_new(g, v->name);
-
-    if (!block)
-        return NULL;
-    block->type = v->type;
-    block->has_shape = true;
-    block->rank = v->rank;
-    memcpy(block->extent, v->extent, sizeof block->extent);
-    block->at = v->at;
-    block->follows = true;
-    block->data = v->data;
-    block->is_block = true;
-    return block;
 }
 
 /* ---- nodes that are computed at run time ---- */
@@ -159,45 +102,37 @@ static bool has_program(const struct uk_graph_node *n) {
 static enum uk_status resolve_inputs(struct resolving *r, struct uk_graph_node *n,
                                      const struct uk_graph_value *output);
 
-/* Makes the inserted node compute the constant by one of the operators above. */
-static enum uk_status write_constant(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_value *v,
-                                     const struct uk_operator *op) {
-    n->op = op;
-    n->type = op->name;
+/* Makes the inserted node write the constant's numbers. */
+static void write_constant(struct uk_graph_node *n, struct uk_graph_value *v) {
+    n->op = &numbers_operator;
+    n->type = numbers_operator.name;
     n->domain = "";
     n->attributes = 0;
     n->input[0] = v;
-    if (op == &bounded_operator && !(n->input[1] = block_of(g, v)))
-        return uk_graph_no_memory(g);
-    return UK_OK;
 }
 
 /* Makes r->computed of the constant. */
 static enum uk_status compute(struct resolving *r, struct uk_graph_value *v) {
-    const struct uk_operator *op = is_list_of_integers(v)     ? &numbers_operator
-                                   : is_bounded_list(r->g, v) ? &bounded_operator
-                                                              : NULL;
     const struct uk_graph_node *by = v->producer;
-    const int inputs = op == &numbers_operator ? 1 : op ? 2 : by ? by->inputs : 0;
-    enum uk_status s = UK_OK;
+    const bool is_numbers = is_list_of_integers(v) && !uk_is_list(by);
 
     if (r->computed[v->number])
         return UK_OK;
-    if (!op && !has_program(by))
+    if (!is_numbers && !has_program(by))
         return uk_graph_fail(r->g, UK_REFUSED, by,
                              "constant '%s' depends on an open size, and no program computes it", v->name);
-    struct uk_graph_node *n = insert(r->g, v, inputs);
+    struct uk_graph_node *n = insert(r->g, v, is_numbers ? 1 : by->inputs);
     if (!n)
         return uk_graph_no_memory(r->g);
     r->computed[v->number] = n->output[0];
-    if (op)
-        s = write_constant(r->g, n, v, op);
+    if (is_numbers)
+        write_constant(n, v);
     else
         memcpy(n->input, by->input, (size_t)by->inputs * sizeof *n->input);
-    for (int i = 0; i < n->inputs && !s; i++)
+    for (int i = 0; i < n->inputs; i++)
         if (n->input[i])
             n->input[i]->uses++;
-    return s || op ? s : resolve_inputs(r, n, n->output[0]);
+    return is_numbers ? UK_OK : resolve_inputs(r, n, n->output[0]);
 }
 
 /* Has the node read values that are computed at run time in place of dependent constants that it reads. */

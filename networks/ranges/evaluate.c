@@ -248,6 +248,8 @@ static bool note_attribute(struct evaluation *e, struct uk_attribute *a, const s
         return has_same_list(a, at);
     if (a->kind == UK_A_FLOAT)
         return !memcmp(&a->f, &at->f, sizeof a->f);
+    if (a->kind == UK_A_STRING)
+        return !strcmp(a->s, at->s);
     if (a->kind != UK_A_INT || (!a->at && a->i == at->i))
         return true;
     if (!a->at) {
@@ -279,9 +281,7 @@ static enum uk_status compare_nodes(struct evaluation *e, const struct uk_graph 
         b = b->next;
     }
     return a || b || e->g->value_count != at->value_count
-               ? uk_graph_fail(e->g, UK_REFUSED, a,
-                               "at %s the network has another form here; give one value to the sizes that "
-                               "decide it",
+               ? uk_graph_fail(e->g, UK_REFUSED, a, "at %s the network has another form here",
                                uk_point_text(e->g, e->point))
                : UK_OK;
 }

@@ -8,12 +8,13 @@
 
 import math
 import pathlib
+import random
 import subprocess
 import sys
 
 import every_operator
 import small_networks
-from onnx_writer import INT32, INT64, model, node, tensor, value
+from onnx_writer import INT32, INT64, UINT8, model, node, tensor, value
 from small_networks import weights
 
 
@@ -101,6 +102,37 @@ def upsampled():
                  [weights(1, "w", [4, 3, 3, 3]), tensor("scales", [4], [1.0, 1.0, 2.0, 2.0]), tensor("pads", [8], [0, 0, 2, 1, 0, 0, 1, 3], INT64)])
 
 
+def moved():
+    """Images whose elements are read at places that are computed at run time: reflected and repeated edges, corners that are aligned, windows
+    of a size that the shape of another tensor gives, maxima that are put back."""
+    nodes = [node("Pad", ["x", "pads"], ["a"], mode="reflect"), node("Pad", ["a", "pads"], ["b"], mode="wrap"),
+             node("Resize", ["b", "", "scales"], ["c"], mode="linear", coordinate_transformation_mode="align_corners"),
+             node("MaxPool", ["c"], ["d", "at"], kernel_shape=[2, 2], strides=[2, 2]), node("Relu", ["d"], ["e"]), node("MaxUnpool", ["e", "at"], ["f"], kernel_shape=[2, 2], strides=[2, 2]),
+             node("Add", ["c", "f"], ["g"]), node("Shape", ["x"], ["shape"]), node("Resize", ["g", "", "", "shape"], ["h"], mode="cubic", coordinate_transformation_mode="align_corners", exclude_outside=1),
+             node("Resize", ["h", "", "halves"], ["i"], mode="cubic", antialias=1), node("Resize", ["i", "", "", "shape"], ["y"], mode="nearest", coordinate_transformation_mode="align_corners")]
+    return model(nodes, [value("x", ["batch", 3, "height", "width"])], [value("y", ["batch", 3, "height", "width"])],
+                 [tensor("scales", [4], [1.0, 1.0, 2.0, 2.0]), tensor("halves", [4], [1.0, 1.0, 0.5, 0.5]), tensor("pads", [8], [0, 0, 2, 1, 0, 0, 1, 4], INT64)], opset=19)
+
+
+def boxes():
+    """Boxes that overlap no better one: at most 6, of fewer boxes or more; and an image sampled at a grid of its own."""
+    nodes = [node("NonMaxSuppression", ["corners", "scores", "most", "overlap"], ["rows"]), node("Max", ["rows", "zero"], ["chosen"]), node("ReduceSum", ["chosen", "first"], ["y"], keepdims=0),
+             node("Shape", ["x"], ["size"]), node("AffineGrid", ["theta", "size"], ["grid"], align_corners=1), node("GridSample", ["x", "grid"], ["z"], mode="cubic", padding_mode="reflection", align_corners=1)]
+    tensors = [tensor("most", [1], [6], INT64), tensor("overlap", [1], [0.1]), tensor("zero", [], [0], INT64), tensor("first", [1], [0], INT64)]
+    return model(nodes, [value("corners", ["batch", "count", 4]), value("scores", ["batch", 2, "count"]), value("x", ["batch", 2, "height", "width"]), value("theta", ["batch", 2, 3])],
+                 [value("y", [3], INT64), value("z", ["batch", 2, "height", "width"])], tensors, opset=20)
+
+
+def byte_means():
+    """A convolution of bytes with a border, and means of bytes over windows and over open areas."""
+    microsoft, one = {"domain": "com.microsoft"}, ["s", "z"]
+    nodes = [node("QLinearConv", ["x", *one, "w", *one, *one], ["a"], pads=[1, 1, 1, 1], strides=[2, 2]), node("QLinearAveragePool", ["a", *one, *one], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], **microsoft),
+             node("QLinearAdd", ["a", *one, "b", *one, *one], ["c"], **microsoft), node("QLinearGlobalAveragePool", ["c", *one, *one], ["y"], **microsoft)]
+    draw = random.Random(3)
+    return model(nodes, [value("x", ["batch", 3, "height", "width"], UINT8)], [value("y", ["batch", 5, 1, 1], UINT8), value("c", ["batch", 5, "h", "w"], UINT8)],
+                 [tensor("s", [], [0.02]), tensor("z", [], [110], UINT8), tensor("w", [5, 3, 3, 3], [draw.randint(90, 130) for _ in range(135)], UINT8)], domains=["com.microsoft"])
+
+
 def grids():
     """Coordinates of the elements of an image, as a list of rows: a view of elements that are apart in the largest grid, and a transposed one."""
     nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["h"], axis=0), node("Gather", ["shape", "one"], ["w"], axis=0),
@@ -132,6 +164,9 @@ def recurrences():
 
 
 NETWORKS = {
+    "moved": (moved(), ["batch=1..2", "height=6..20:2", "width=6..18:2"]),
+    "boxes": (boxes(), ["batch=1..2", "count=1..9", "height=1..7", "width=2..9"]),
+    "byte_means": (byte_means(), ["batch=1..2", "height=6..20:2", "width=6..40:2"]),
     "grids": (grids(), ["height=1..9", "width=1..12"]),
     "repeated": (repeated(), ["batch=1..2", "seq=0..9"]),
     "transformer": (transformer(), ["batch=1..4", "seq=1..40"]),

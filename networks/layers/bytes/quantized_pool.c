@@ -55,20 +55,24 @@ static const char *rounded(const struct uk_quantization scale[2], enum uk_type t
     return text;
 }
 
+/* The number of elements is an integer in the statement: it may depend on open sizes. */
 static void write_global_average(struct uk_writer *w, const struct uk_graph_node *n,
                                  const struct uk_quantization scale[2]) {
     static const char *const over[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
     const struct uk_graph_value *x = n->input[0];
     const char *all = uk_iterators(x->rank);
-    double terms = 1;
-    char sum[64];
+    int64_t terms = 1;
 
     for (int d = 2; d < x->rank; d++)
-        terms *= (double)x->extent[d];
+        terms *= x->extent[d];
     uk_write_temp_like(w, n, "t", UK_I32);
     uk_write(w, n, "@t[%s] = sum(%s) i32($0[i0, i1, %s])", all, over[x->rank], over[x->rank]);
-    snprintf(sum, sizeof sum, "@t[%s]", all);
-    uk_write_result(w, n, "%s", rounded(scale, x->type, sum, terms, terms));
+    uk_write_result(w, n,
+                    "%1$s(round(f32(@t[%2$s] - (%3$" PRId64 ") * i32(%4$" PRId64
+                    ")) * (%5$s / (f32(%4$" PRId64 ") * %6$s))) + (%7$" PRId64 "))",
+                    uk_type_name(x->type), all, uk_zero_at(&scale[0], 0), terms,
+                    uk_number_text(uk_scale_at(&scale[0], 0), true),
+                    uk_number_text(uk_scale_at(&scale[1], 0), true), uk_zero_at(&scale[1], 0));
 }
 
 /* ---- partition of the outputs ---- */

@@ -3,18 +3,20 @@
  * NonMaxSuppression: boxes [batch, count, 4], scores [batch, classes, count]; greedily, per class, the best
  * box that overlaps no better one. A loop over the boxes that are chosen, for all classes at once. The number
  * of rows of ONNX's result depends on the data; here the result has a row for each box that may be chosen,
- * and rows of -1 follow those that are.
+ * and rows of -1 follow those that are. With an open number of boxes, there are as many rows as for the
+ * largest number if the bound on those that are chosen is below that.
  */
 #include <inttypes.h>
 #include <math.h>
 #include "layers/layers.h"
 
+enum { IS_BOUNDED }; /* choices of open sizes: the operator's bound on boxes is below their largest number */
 enum { BOXES, SCORES, MOST, OVERLAP, LEAST };
 enum { BOTTOM, LEFT, TOP, RIGHT, AREA, FACTS };
 
 struct suppression {
     struct uk_expansion e;
-    int64_t batch, classes, count, chosen; /* chosen: boxes of a class at most */
+    int64_t batch, classes, count, chosen; /* chosen: boxes of a class at most; it may be above the count */
     struct uk_graph_value *fact[FACTS];    /* of each box, [batch, 1, count] */
     struct uk_graph_value *table;          /* the same as [batch, count, FACTS] */
 };
@@ -30,7 +32,8 @@ static enum uk_status read_count(struct suppression *s) {
     if (!status && count >= 0 && count != 1)
         status =
             uk_graph_fail(s->e.g, UK_REFUSED, n, "max_output_boxes_per_class is a list of %d numbers", count);
-    s->chosen = listed[0] < 0 ? 0 : listed[0] < s->count ? listed[0] : s->count;
+    const int64_t most = listed[0] < 0 ? 0 : listed[0];
+    s->chosen = uk_choose_form(s->e.g, n, IS_BOUNDED, most < s->count) ? most : s->count;
     return status;
 }
 

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/layers.h"
+#include "layers/moves/list.h"
 
-enum { SUBSCRIPTS = 512 };
+enum { SUBSCRIPTS = 512, FIRST_LIST = 4 };
 
 struct padding {
     int64_t before[UK_RANK], after[UK_RANK];
@@ -65,29 +65,51 @@ static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
     return i < all ? i : period - i;
 }
 
-/* Appends, for the modes that repeat elements, a list of source indices for each dimension, as inputs from
- * number 4 on. Negative padding removes elements first; what remains is repeated. */
+/* Returns the statement of a list: #0 elements are removed before those, #1 of them, that are repeated. `at`:
+ * the place among them that element i0 continues. Numbers that may be 0 are no divisors. */
+static const char *list_text(const char *mode, int64_t before) {
+    static _Thread_local char text[640];
+    char at[64], turn[32] = "max(2 * #1 - 2, 1)", rest[160];
+
+    snprintf(at, sizeof at,
+             strcmp(mode, "reflect") ? "(index(i0) - %" PRId64 ")" : "abs(index(i0) - %" PRId64 ")", before);
+    if (!strcmp(mode, "wrap"))
+        snprintf(turn, sizeof turn, "#1");
+    snprintf(rest, sizeof rest, "(%1$s - %1$s / %2$s * %2$s)", at, turn);
+    if (!strcmp(mode, "edge"))
+        snprintf(text, sizeof text, "$y[i0] = #0 + min(max(%s, 0), #1 - 1)", at);
+    else if (!strcmp(mode, "wrap"))
+        snprintf(text, sizeof text, "$y[i0] = #0 + select(%1$s < 0, %1$s + #1, %1$s)", rest);
+    else
+        snprintf(text, sizeof text, "$y[i0] = #0 + min(%1$s, %2$s - %1$s)", rest, turn);
+    return text;
+}
+
+/* Appends, for the modes that repeat elements, a list of source indices for each dimension that is padded, as
+ * inputs from number FIRST_LIST on. Negative padding removes elements first; what remains is repeated. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct padding *p,
                                    const int64_t *extent) {
     const char *mode = uk_attribute_string(n, "mode", "constant");
-    const int rank = n->input[0]->rank;
-    enum uk_status s = uk_extend_inputs(g, n, 4);
+    enum uk_status s = uk_extend_inputs(g, n, FIRST_LIST);
 
-    if (s)
-        return s;
-    n->inputs = 4;
-    for (int d = 0; d < rank; d++) {
+    n->inputs = FIRST_LIST;
+    for (int d = 0; d < n->input[0]->rank && !s; d++) {
         const int64_t first = p->before[d] < 0 ? -p->before[d] : 0, last = p->after[d] < 0 ? -p->after[d] : 0;
-        const int64_t all = n->input[0]->extent[d] - first - last;
+        const int64_t all = n->input[0]->extent[d] - first - last, count = extent[d] > 0 ? extent[d] : 0;
+        const struct uk_list_program list = {.text = list_text(mode, p->before[d] + first),
+                                             .number = {first, all}};
         void *data;
-        if (all < 1 && extent[d] > 0)
+        if (!uk_choose_form(g, n, d, p->before[d] || p->after[d]))
+            continue;
+        if (all < 1 && count)
             return uk_graph_fail(g, UK_REFUSED, n, "dimension %d has no elements to repeat", d);
-        if (uk_append_constant(g, n, UK_I64, extent[d] > 0 ? extent[d] : 0, &data) < 0)
-            return g->status;
-        for (int64_t i = 0; i < extent[d]; i++)
+        s = uk_extend_inputs(g, n, FIRST_LIST + d);
+        if (!s)
+            s = uk_append_list(g, n, UK_I64, count, &list, &data);
+        for (int64_t i = 0; i < count && !s; i++)
             ((int64_t *)data)[i] = first + padded_from(mode, i - p->before[d] - first, all);
     }
-    return UK_OK;
+    return s;
 }
 
 enum uk_status uk_infer_pad(struct uk_graph *g, struct uk_graph_node *n) {
@@ -123,7 +145,10 @@ enum uk_status uk_write_pad(struct uk_writer *w, const struct uk_graph_node *n, 
         return s;
     for (int d = 0; d < x->rank && !pads_constant(n); d++) {
         used += (size_t)snprintf(right + used, sizeof right - used, d ? ", " : "");
-        uk_listed_subscript(n, 4 + d, d, right + used, sizeof right - used);
+        if (uk_node_input(n, FIRST_LIST + d))
+            uk_listed_subscript(n, FIRST_LIST + d, d, right + used, sizeof right - used);
+        else
+            snprintf(right + used, sizeof right - used, "i%d", d);
         used += strlen(right + used);
     }
     if (!pads_constant(n)) {

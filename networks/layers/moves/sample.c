@@ -79,9 +79,9 @@ static void write_place(struct uk_writer *w, const struct uk_graph_node *n, int 
     snprintf(grid, sizeof grid, "$1[%s, %d]", places, dimensions - 1 - d);
     uk_write_temp(w, n, name, x->type, dimensions + 1, extent, NULL);
     if (uk_attribute_int(n, "align_corners", 0))
-        uk_write(w, n, "@%s[%s] = (%s + 1) / 2 * %" PRId64 ".0", name, places, grid, all - 1);
+        uk_write(w, n, "@%s[%s] = (%s + 1) / 2 * %" PRId64, name, places, grid, all - 1);
     else
-        uk_write(w, n, "@%s[%s] = ((%s + 1) * %" PRId64 ".0 - 1) / 2", name, places, grid, all);
+        uk_write(w, n, "@%s[%s] = ((%s + 1) * %" PRId64 " - 1) / 2", name, places, grid, all);
 }
 
 /* Writes the temps @i<d> and, for zeros, @m<d>: the subscript of each tap, inside the image, and whether the
@@ -100,15 +100,17 @@ static void write_taps(struct uk_writer *w, const struct uk_graph_node *n, int d
     else
         snprintf(at, sizeof at, "(i64(floor(@x%d[%s])) + index(k - %d))", d, places, taps / 2 - 1);
     uk_write_temp(w, n, name, UK_I64, rank, extent, NULL);
-    if (strcmp(padding, "reflection") || period <= 0) {
+    if (strcmp(padding, "reflection")) {
         uk_write(w, n, "@%s[%s, k] = min(%" PRId64 ", max(0, %s))", name, places, all - 1, at);
     } else { /* periodic; the second half of a period is the first one backwards */
         const char *turn = name_of('p', d), *whole = name_of('q', d);
+        char length[48]; /* a period of at least 1, which is a divisor */
         uk_write_temp(w, n, turn, UK_I64, rank, extent, NULL);
         uk_write_temp(w, n, whole, UK_I64, rank, extent, NULL);
-        uk_write(w, n, "@%1$s[%2$s, k] = %3$s - %3$s / %4$" PRId64 " * %4$" PRId64, turn, places, at, period);
-        uk_write(w, n, "@%1$s[%2$s, k] = @%3$s[%2$s, k] + select(@%3$s[%2$s, k] < 0, %4$" PRId64 ", 0)",
-                 whole, places, turn, period);
+        snprintf(length, sizeof length, aligned ? "max(%" PRId64 ", 1)" : "%" PRId64, period);
+        uk_write(w, n, "@%1$s[%2$s, k] = %3$s - %3$s / %4$s * %4$s", turn, places, at, length);
+        uk_write(w, n, "@%1$s[%2$s, k] = @%3$s[%2$s, k] + select(@%3$s[%2$s, k] < 0, %4$s, 0)", whole, places,
+                 turn, length);
         uk_write(w, n,
                  "@%1$s[%2$s, k] = select(@%3$s[%2$s, k] < %4$" PRId64 ", @%3$s[%2$s, k], %5$" PRId64
                  " - @%3$s[%2$s, k])",
@@ -203,7 +205,8 @@ enum uk_status uk_infer_affine_grid(struct uk_graph *g, struct uk_graph_node *n)
 /* The places of elements in -1 to 1 times a matrix; columns are x, y, z, from the last dimension, and 1. */
 enum uk_status uk_write_affine_grid(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *y = n->output[0];
-    const bool aligned = uk_attribute_int(n, "align_corners", 0), single = y->type == UK_F32;
+    const bool aligned = uk_attribute_int(n, "align_corners", 0);
+    const char *type = uk_type_name(y->type);
     const int dimensions = y->rank - 2;
     char sum[TEXT];
     size_t used = 0;
@@ -211,11 +214,15 @@ enum uk_status uk_write_affine_grid(struct uk_writer *w, const struct uk_graph_n
     (void)output;
     for (int k = 0; k < dimensions; k++) {
         const int d = dimensions - k;
-        const double all = (double)y->extent[d], step = !aligned ? 2 / all : all > 1 ? 2 / (all - 1) : 0;
-        used +=
-            (size_t)snprintf(sum + used, sizeof sum - used, "$0[i0, i%d, %d] * (%s(index(i%d)) * %s + %s) + ",
-                             y->rank - 1, k, uk_type_name(y->type), d, uk_number_text(step, single),
-                             uk_number_text(aligned ? -1 : 1 / all - 1, single));
+        char place[96];
+        if (aligned)
+            snprintf(place, sizeof place, "%1$s(index(2 * i%2$d)) / max(%1$s(%3$" PRId64 "), 1)", type, d,
+                     y->extent[d] - 1);
+        else
+            snprintf(place, sizeof place, "%1$s(index(2 * i%2$d + 1)) / %1$s(%3$" PRId64 ")", type, d,
+                     y->extent[d]);
+        used += (size_t)snprintf(sum + used, sizeof sum - used, "$0[i0, i%d, %d] * (%s - 1) + ", y->rank - 1,
+                                 k, place);
     }
     uk_write(w, n, "$y[%s] = %s$0[i0, i%d, %d]", uk_iterators(y->rank), sum, y->rank - 1, dimensions);
     return UK_OK;

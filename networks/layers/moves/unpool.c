@@ -61,6 +61,26 @@ enum uk_status uk_infer_max_unpool(struct uk_graph *g, struct uk_graph_node *n) 
     return s ? s : uk_set_output(g, n, 0, x->type, x->rank, count < 0 ? image : shape);
 }
 
+/* Writes the temps @p0, @p1, ...: the subscripts in the image of the place of each element. A place outside
+ * of the image has a subscript outside. */
+static void write_places(struct uk_writer *w, const struct uk_graph_node *n, const int64_t *image) {
+    static const char *const name[UK_RANK] = {"p0", "p1", "p2", "p3", "p4"};
+    const struct uk_graph_value *x = n->input[0];
+    const char *all = uk_iterators(x->rank);
+    int64_t step = 1;
+
+    for (int d = x->rank - 1; d >= 0; d--) {
+        const int64_t row = step * image[d];
+        uk_write_temp(w, n, name[d], UK_I64, x->rank, x->extent, NULL);
+        if (!d)
+            uk_write(w, n, "@%s[%s] = $1[%s] / %" PRId64, name[d], all, all, step);
+        else
+            uk_write(w, n, "@%1$s[%2$s] = ($1[%2$s] - $1[%2$s] / %3$" PRId64 " * %3$" PRId64 ") / %4$" PRId64,
+                     name[d], all, row, step);
+        step = row;
+    }
+}
+
 enum uk_status uk_write_max_unpool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *x = n->input[0], *y = n->output[0];
     const char *all = uk_iterators(x->rank);
@@ -72,26 +92,24 @@ enum uk_status uk_write_max_unpool(struct uk_writer *w, const struct uk_graph_no
     (void)output;
     if (s)
         return s;
-    for (int d = 0; d < x->rank; d++)
+    for (int d = 0; d < x->rank; d++) {
         total *= image[d];
-    uk_write_temp(w, n, "image", x->type, 1, &total, NULL);
-    for (int64_t d = 0, step = total; d < x->rank && total; d++) {
-        step /= image[d];
-        put += (size_t)snprintf(place + put, sizeof place - put, "%s%" PRId64 "*i%d", d ? " + " : "", step,
-                                (int)d);
+        put += (size_t)snprintf(place + put, sizeof place - put, "%s@p%d[%s]", d ? ", " : "", d, all);
         ranged += (size_t)snprintf(where + ranged, sizeof where - ranged, "%si%d < %" PRId64,
-                                   d ? " and " : "", (int)d, image[d]);
+                                   d ? " and " : "", d, image[d]);
         if (d >= 2)
             parted += (size_t)snprintf(part + parted, sizeof part - parted,
-                                       y->extent[d] == image[d] ? ", i%d" : ", i%d + 0", (int)d);
+                                       y->extent[d] == image[d] ? ", i%d" : ", i%d + 0", d);
     }
     if (!total || total != uk_value_elements(y))
         uk_write(w, n, "$y[%s] = 0", all);
     if (!total)
         return UK_OK;
-    uk_write(w, n, "@image[j] = 0");
-    uk_write(w, n, "scatter: @image[$1[%1$s]] = $0[%1$s]", all);
-    uk_write(w, n, "unpooled: $y[%s] = @image[%s] where %s", part, place, where);
+    write_places(w, n, image);
+    uk_write_temp(w, n, "image", x->type, x->rank, image, NULL);
+    uk_write(w, n, "@image[%s] = 0", all);
+    uk_write(w, n, "scatter: @image[%s] = $0[%s]", place, all);
+    uk_write(w, n, "unpooled: $y[%s] = @image[%s] where %s", part, all, where);
     return UK_OK;
 }
 
