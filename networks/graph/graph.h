@@ -198,6 +198,13 @@ struct uk_graph_state {
     int axis;                              /* the dimension in which rows are written; -1: any */
 };
 
+/* Coefficients that take long to find, by what they were found from (layers/bytes/quantized_elements.c). */
+struct uk_graph_sum {
+    struct uk_graph_sum *next;
+    float from[3], to[3];
+    int least;
+};
+
 struct uk_graph_choice {
     struct uk_graph_choice *next;
     int node, number; /* the node's number; that of its choice */
@@ -237,6 +244,7 @@ struct uk_graph {
     /* Choices of nodes between forms: those at point 0 hold at all points. */
     const struct uk_graph *largest; /* the graph at point 0; NULL: this one */
     struct uk_graph_choice *choices;
+    struct uk_graph_sum *sums;
     struct uk_attribute *open_attributes; /* those with values at points */
     bool needs_values;                    /* shapes depend on inputs with is_needed */
     const struct uk_graph_node *inferred; /* the node whose results are being inferred, for messages */

@@ -13,7 +13,7 @@ import sys
 from onnx_writer import INT64, model, node, tensor, value
 from small_networks import weights
 
-REFUSALS = ("cannot stay open", "another form", "depends on an open size", "give one value to a size", "it can stay open with")
+REFUSALS = ("cannot stay open", "another form", "depends on an open size", "give one value to", "it can stay open with")
 
 
 class Drawn:

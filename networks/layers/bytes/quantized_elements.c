@@ -109,6 +109,27 @@ static struct byte_sum rounded_sum(const struct byte_sum *s) {
     return best;
 }
 
+static const struct uk_graph_sum *find_sum(const struct uk_graph *g, const struct byte_sum *s) {
+    const struct uk_graph_sum *f = g->sums;
+
+    while (f && (f->from[0] != s->ra || f->from[1] != s->rb || f->from[2] != s->c || f->least != s->least))
+        f = f->next;
+    return f || !g->largest ? f : find_sum(g->largest, s);
+}
+
+/* Adapts the coefficients, once for all nodes and points of open sizes that have the same. NULL: no memory.
+ */
+static const struct uk_graph_sum *adapted(struct uk_graph *g, const struct byte_sum *exact) {
+    const struct uk_graph_sum *found = find_sum(g, exact);
+    struct uk_graph_sum *made = found ? NULL : uk_alloc(&g->arena, sizeof *made);
+
+    if (found || !made)
+        return found;
+    const struct byte_sum s = rounded_sum(exact);
+    *made = (struct uk_graph_sum){g->sums, {exact->ra, exact->rb, exact->c}, {s.ra, s.rb, s.c}, exact->least};
+    return g->sums = made;
+}
+
 const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_node *n) {
     struct uk_quantization scale[3];
 
@@ -120,9 +141,12 @@ const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_
             &g->arena,
             "{y}(round(f32((i32($0) - (%" PRId64 ")) * (i32($3) - (%" PRId64 "))) * %s) + (%" PRId64 "))", a,
             b, uk_number_text((float)uk_scale_at(&scale[0], 0) * ratio(&scale[1], &scale[2]), true), y);
-    const struct byte_sum exact = sum_of(scale, n->input[0]->type), s = rounded_sum(&exact);
-    return uk_format(&g->arena, "{y}(round(f32(i32($0)) * %s + (f32(i32($3)) * %s + (%s))))",
-                     uk_number_text(s.ra, true), uk_number_text(s.rb, true), uk_number_text(s.c, true));
+    const struct byte_sum exact = sum_of(scale, n->input[0]->type);
+    const struct uk_graph_sum *s = adapted(g, &exact);
+    return s ? uk_format(&g->arena, "{y}(round(f32(i32($0)) * %s + (f32(i32($3)) * %s + (%s))))",
+                         uk_number_text(s->to[0], true), uk_number_text(s->to[1], true),
+                         uk_number_text(s->to[2], true))
+             : NULL;
 }
 
 /* ---- QLinearSigmoid, QLinearLeakyRelu: x, scale, zero, y scale, zero ---- */
