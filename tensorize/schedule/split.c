@@ -3,29 +3,47 @@
 #include <string.h>
 #include "schedule.h"
 
+/* Returns the bound's upper limit / divisor if that is exact for all sizes, else NULL; and of sums only if it
+ * is a number: a tile of a sum that is empty for some sizes initializes the result with an extent of 0. */
+static struct uk_index *quotient(struct uk_schedule *s, const struct uk_bound *b, int64_t divisor,
+                                 bool is_sum) {
+    struct uk_poly p = uk_poly_of(b->upper);
+
+    if (is_sum && !uk_index_is_int(b->upper, NULL))
+        return NULL;
+    for (int i = 0; i < p.terms; i++) {
+        if (p.term[i].factor % divisor)
+            return NULL;
+        p.term[i].factor /= divisor;
+    }
+    return p.terms < 0 ? NULL : uk_poly_index(s->arena, &p);
+}
+
 /* In bounds on l alone that are a multiple of the factor, replaces l < q * factor by outer < q. */
 static bool split_bound(struct uk_schedule *s, struct uk_bound *b, const struct uk_loop *l, int64_t factor,
-                        const struct uk_loop *outer, const struct uk_loop *inner) {
-    int64_t n, a = b->form.coefficient[l->id];
+                        bool is_sum, const struct uk_loop *outer, const struct uk_loop *inner) {
+    const int64_t a = b->form.coefficient[l->id];
+    struct uk_index *q;
 
     if (!a)
         return true;
     if (!uk_affine_split(s, &b->form, l, factor, outer, inner))
         return false;
-    if (a < 0 || !uk_index_is_int(b->upper, &n) || n % (a * factor))
+    if (a < 0 || !(q = quotient(s, b, a * factor, is_sum)))
         return true;
     for (int i = 0; i < UK_MAX_LOOPS; i++)
         if (b->form.coefficient[i] && i != outer->id && i != inner->id)
             return true;
     memset(&b->form, 0, sizeof b->form);
     b->form.coefficient[outer->id] = 1;
-    b->upper = uk_index_int(s->arena, n / (a * factor));
-    return b->upper;
+    b->upper = q;
+    return true;
 }
 
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer_name, const char *inner_name, struct uk_position at) {
     struct uk_loop *l = st->loop[position];
+    const bool is_sum = uk_is_reduced(st, l);
     struct uk_affine f = {0};
     enum uk_status status = uk_may_change(s, st, position, at, "split");
 
@@ -45,7 +63,7 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
     outer->at = l->at;
     st->tile = st->loops;
     for (int i = 0; i < st->bounds; i++)
-        if (!split_bound(s, &st->bound[i], l, factor, outer, inner))
+        if (!split_bound(s, &st->bound[i], l, factor, is_sum, outer, inner))
             return uk_out_of_memory(s->context);
     f.coefficient[inner->id] = 1;
     if ((status = uk_add_bound(s, st, &f, uk_index_int(s->arena, factor))))
@@ -58,7 +76,7 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
             if (!uk_affine_split(s, &st->operand[o].index[d], l, factor, outer, inner))
                 return uk_out_of_memory(s->context);
         for (int i = 0; i < st->operand[o].valid; i++)
-            if (!split_bound(s, &st->operand[o].within[i], l, factor, outer, inner))
+            if (!split_bound(s, &st->operand[o].within[i], l, factor, is_sum, outer, inner))
                 return uk_out_of_memory(s->context);
     }
     return UK_OK;

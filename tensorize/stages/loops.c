@@ -154,18 +154,48 @@ struct uk_index *uk_loop_begin(struct uk_schedule *s, const struct uk_stage *st,
     return uk_loop_begin_within(s, st, st->bound, st->bounds, l, value);
 }
 
+/* True if every value of l, with values of the other loops, that one bound allows is allowed by the other: it
+ * is a multiple of the other with more terms, and loops are >= 0. */
+static bool implies(const struct uk_bound *b, const struct uk_bound *other, const struct uk_loop *l) {
+    const int64_t times = b->form.coefficient[l->id] / other->form.coefficient[l->id];
+    int64_t more;
+
+    for (int i = 0; i < UK_MAX_LOOPS; i++)
+        if (b->form.coefficient[i] < times * other->form.coefficient[i])
+            return false;
+    if (times < 1 || b->form.general || other->form.general)
+        return false;
+    struct uk_poly upper = uk_poly_of(other->upper);
+    upper = uk_poly_add(uk_poly_of(b->upper), &upper, -times);
+    return upper.terms >= 0 && uk_poly_is_int(&upper, &more) && more <= 0;
+}
+
+static bool ends_loop(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
+                      struct uk_index *const *value) {
+    return b->form.coefficient[l->id] > 0 && !b->in_kernel && !is_bounded_by_inner(st, b, l, value);
+}
+
+/* True if another bound that ends the loop implies this one; of two that imply each other, the first does. */
+static bool is_implied(const struct uk_stage *st, const struct uk_bound *b, int bounds, int number,
+                       const struct uk_loop *l, struct uk_index *const *value) {
+    for (int i = 0; i < bounds; i++)
+        if (i != number && ends_loop(st, &b[i], l, value) && implies(&b[i], &b[number], l) &&
+            (i < number || !implies(&b[number], &b[i], l)))
+            return true;
+    return false;
+}
+
 struct uk_index *uk_loop_end_within(struct uk_schedule *s, const struct uk_stage *st,
                                     const struct uk_bound *b, int bounds, const struct uk_loop *l,
                                     struct uk_index *const *value) {
     struct uk_index *minimum = NULL;
 
     for (int i = 0; i < bounds; i++) {
-        int64_t a = b[i].form.coefficient[l->id];
-
-        if (a <= 0 || b[i].in_kernel || is_bounded_by_inner(st, &b[i], l, value))
+        if (!ends_loop(st, &b[i], l, value) || is_implied(st, b, bounds, i, l, value))
             continue;
         struct uk_index *others = uk_affine_value(s, st, &b[i].form, value);
-        struct uk_index *e = ceil_div(s->arena, uk_index_op(s->arena, UK_I_SUB, b[i].upper, others), a);
+        struct uk_index *e = ceil_div(s->arena, uk_index_op(s->arena, UK_I_SUB, b[i].upper, others),
+                                      b[i].form.coefficient[l->id]);
 
         if (!e)
             return NULL;
