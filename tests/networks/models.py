@@ -4,7 +4,7 @@
     mobilenet_v1, mobilenet_v2-int8, bert-2, ...   made by examples/networks/make.py
     light_resnet50, ...                            from onnx's tests; random weights replace their constant ones
     shipped_resnet50, ...                          the same without change, with the output in onnx
-    bytes                                          small networks of ONNX Runtime's operators on bytes
+    bytes, bytes_3                                 small networks of ONNX Runtime's operators on bytes, once or three times
     ocr_det, ocr_rec, ocr_cls                      trained PP-OCRv4 networks of the package rapidocr-onnxruntime
 """
 
@@ -95,8 +95,8 @@ def light(name, shipped):
 # ---- operators on bytes ----
 
 
-def operators_on_bytes():
-    """Each of ONNX Runtime's operators on bytes several times, of both types, with various scales and zero
+def operators_on_bytes(draws):
+    """Each of ONNX Runtime's operators on bytes so many times, of both types, with various scales and zero
     points."""
     random = random_of("bytes")
     nodes, constants, outputs, feeds = [], [], [], {}
@@ -114,7 +114,7 @@ def operators_on_bytes():
         outputs.append(onnx.ValueInfoProto(name=f"y{len(nodes) - 1}"))
         outputs[-1].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(numpy.dtype(kind))
 
-    for kind in ("uint8", "int8") * 3:
+    for kind in ("uint8", "int8") * draws:
         least = numpy.iinfo(kind).min
         whole = lambda *shape: random.integers(least, least + 256, shape).astype(kind)
         pair = lambda: [scale(), constant(numpy.array(least + random.integers(90, 166), kind))]
@@ -187,8 +187,8 @@ def network(name):
     """Returns the model, its inputs by name, and outputs that are known without another program, or None."""
     if name in OCR:
         return ocr(name)
-    if name == "bytes":
-        return operators_on_bytes()
+    if name in ("bytes", "bytes_3"):
+        return operators_on_bytes(1 if name == "bytes" else 3)
     kind, _, rest = name.partition("_")
     if kind in ("light", "shipped") and rest in LIGHT:
         return light(rest, kind == "shipped")

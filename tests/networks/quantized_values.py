@@ -120,7 +120,7 @@ def all_cases():
                                            result=(1, 1, 4, 4), more=[[], [], [1, 1, 4, 4]], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
         "concat_types": quantized_concat(0.37), "concat_negative": quantized_concat(-0.37),
     }
-    emulated = ("bias_scale", "bias_by_other_channel", "gemm_matrix_scale", "max_pool_negative", "sigmoid_negative", "concat_types")
+    emulated = ("bias_scale", "gemm_matrix_scale", "max_pool_negative", "sigmoid_negative")
     return {name: replace(case, is_everywhere=name in emulated) for name, case in cases.items()}
 
 
