@@ -4,7 +4,8 @@
 # build folders inside the calling one. Arguments: the source tree, that build folder, and `all` or a suite: `sanitize`,
 # which reads foreign texts and shapes, `sanitize_files`, which reads foreign models and objects, or `sanitize_failures`,
 # which makes allocations and steps fail. `all`: the suites `quick` and `change`; from `all` long fuzzing, damaged
-# objects, every allocation, more refusals and every golden text; and instrumented kernels.
+# objects, every allocation, more refusals, every golden text, and more networks with loops and states; and instrumented
+# kernels.
 # UK_OBJECTS and UK_BITCODE: the folders with that build's kernels.
 set -euo pipefail
 source=$1 outer=$2 which=$3
@@ -43,7 +44,7 @@ if [[ $which != all ]]; then
 else
     tested sanitized_all --suite=quick --suite=change -- "${built[@]}" -Dc_args="$flags"
     tested sanitized_all random_fuzz_parser random_fuzz_schedule random_fuzz_network random_fuzz_conv amdgpu_library_all \
-        fail_alloc_all golden_all refused_all -- "${built[@]}" -Dc_args="$flags"
+        fail_alloc_all golden_all refused_all network_states_all recurrent_operators_all unrolled_all -- "${built[@]}" -Dc_args="$flags"
     # Without -fsanitize=function: tests call kernels of all element types through one function type.
     tested sanitized_kernels --suite=quick --suite=change -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
 fi

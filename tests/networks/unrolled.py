@@ -4,7 +4,8 @@ out, and Where chooses between the results of both branches.
 
     unrolled.py UK EVALUATE WAY COUNT [FIRST]
 
-WAY of the networks without loops: compile, or interpret, which takes less time.
+WAY of the networks without loops: compile, or interpret, which takes less time. Those with loops are compiled, and run whole;
+all, or some if WAY is interpret, also run layer by layer, each compared with the interpreter.
 """
 
 import concurrent.futures
@@ -278,10 +279,10 @@ def networks(seed):
     return with_loops, without, len(outputs)
 
 
-def failure(uk, path, case, count):
-    """Runs the network with loops; the outputs of the other one are there. Returns what is wrong; None: nothing."""
+def compared(path, case, count):
+    """The network with loops; right are the outputs of the other one, which are there."""
     found = [read_npy(f"{path}_unrolled.{i}.npy") for i in range(count)]
-    return run_command(uk, f"{path}_loops", dataclasses.replace(case, outputs=[Array(shape, values) for _, shape, values in found]))
+    return dataclasses.replace(case, outputs=[Array(shape, values) for _, shape, values in found])
 
 
 def main(uk, evaluate, way, count, first=0):
@@ -290,13 +291,15 @@ def main(uk, evaluate, way, count, first=0):
         for path, (with_loops, without, _) in made.items():
             write(f"{path}_loops", with_loops)
             write(f"{path}_unrolled", without)
-        places = [(f"seed {os.path.basename(path)} unrolled", f"{path}_unrolled", without) for path, (_, without, _) in made.items()]
-        wrong = sum(pool.map(lambda part: run_together(evaluate, way, part), (places[::2], places[1::2])), [])
+        both = lambda how, places: sum(pool.map(lambda part: run_together(evaluate, how, part), (places[::2], places[1::2])), [])
+        wrong = both(way, [(f"{os.path.basename(path)} unrolled", f"{path}_unrolled", without) for path, (_, without, _) in made.items()])
         if not wrong:
-            found = pool.map(lambda m: (m[0], failure(uk, m[0], m[1][0], m[1][2])), made.items())
-            wrong = [f"seed {os.path.basename(path)}: {what}" for path, what in found if what]
+            places = [(f"{os.path.basename(path)} loops", f"{path}_loops", compared(path, case, outputs)) for path, (case, _, outputs) in made.items()]
+            checked = places if way == "compile" else places[::4]
+            found = zip(checked, pool.map(lambda place: run_command(uk, *place[1:]), checked))
+            wrong = both("compile", places) + [f"{name}: {what}" for (name, *_), what in found if what]
     for line in wrong:
-        print(line)
+        print("seed", line)
     return bool(wrong)
 
 
