@@ -139,9 +139,9 @@ def run_together(evaluate, way, cases):
     lines = "".join(f"{way} {case.layers} {path}\n" for _, path, case in cases)
     done = subprocess.run([evaluate], input=lines, capture_output=True, text=True, check=False)
     reasons = dict((line + " ").split(" ", 1) for line in done.stdout.splitlines())
-    wrong = []
+    wrong = [f"evaluate ended with exit status {done.returncode}: {done.stderr[-2000:]}"] if done.returncode else []
     for name, path, case in cases:
-        reason = reasons.get(path, f"evaluate ended with exit status {done.returncode}: {done.stderr[-400:]}").strip()
+        reason = reasons.get(path, "evaluate ended before").strip()
         if case.refused:
             what = None if path in reasons and re.search(case.refused, reason) else f"{reason}, not refused by {case.refused!r}"
         else:
