@@ -67,6 +67,12 @@ enum uk_status uk_graph_no_memory(struct uk_graph *g) {
     return uk_graph_fail(g, UK_OUT_OF_MEMORY, NULL, "out of memory");
 }
 
+const char *uk_graph_reason(const struct uk_graph *g) {
+    const char *message = g->message ? g->message : "out of memory", *error = strstr(message, "error: ");
+
+    return error ? error + strlen("error: ") : message;
+}
+
 void uk_graph_retry(struct uk_graph *g) {
     free(g->message);
     g->message = NULL;

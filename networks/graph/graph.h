@@ -291,6 +291,8 @@ void uk_graph_end(struct uk_graph *g);
 enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_graph_no_memory(struct uk_graph *g);
+/* The last error without the network's name, which uk_graph_fail() puts before it. */
+const char *uk_graph_reason(const struct uk_graph *g);
 /* Forgets the failure. */
 void uk_graph_retry(struct uk_graph *g);
 /* Returns a new value; NULL: no memory. The name is copied. */

@@ -65,10 +65,12 @@ static const struct uk_network_tensor *find_given_shape(const struct uk_network_
     return NULL;
 }
 
-/* The name of an open dimension; "": it has none. */
+/* The name of an open dimension in the file; "": it has none. "?" is none, but stands for any number. */
 static const char *name_of(const Onnx__TensorShapeProto__Dimension *d) {
-    return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? uk_or_empty(d->dim_param)
-                                                                                 : "";
+    const bool has_name = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+    const char *name = has_name ? uk_or_empty(d->dim_param) : "";
+
+    return strcmp(name, "?") ? name : "";
 }
 
 static bool is_stated(const Onnx__TensorShapeProto__Dimension *d) {
@@ -118,6 +120,11 @@ static bool note_dimension(struct uk_graph *g, struct uk_graph_value *v, int i, 
     return v->dimension && (v->dimension[i] = uk_strdup(&g->arena, name));
 }
 
+/* The size of a dimension that has no name: "x.2" is that of dimension 2 of x. NULL: no memory. */
+static const char *own_name(struct uk_importing *im, const struct uk_graph_value *v, int i) {
+    return uk_format(&im->g->arena, "%s.%d", v->name, i);
+}
+
 /* Sets the extent to -1 if neither the file nor the options state it. */
 static enum uk_status input_extent(struct uk_importing *im, struct uk_graph_value *v, int i,
                                    const Onnx__TensorShapeProto__Dimension *d,
@@ -131,7 +138,11 @@ static enum uk_status input_extent(struct uk_importing *im, struct uk_graph_valu
             "input '%s': dimension %d is %lld in the file, but %lld in the shape given for it", v->name, i,
             (long long)d->dim_value, (long long)shape->shape[i]);
     const char *name = name_of(d);
-    if (!add_terms(im, name) || !add_size(im, name, strlen(name)))
+    if (!add_terms(im, name))
+        return uk_graph_no_memory(im->g);
+    if (!*name && !is_stated(d))
+        name = own_name(im, v, i);
+    if (!name || !add_size(im, name, strlen(name)))
         return uk_graph_no_memory(im->g);
     if (*extent < 0 && *name && uk_size_extent(im->g, name, extent) && !note_dimension(im->g, v, i, name))
         return uk_graph_no_memory(im->g);
@@ -273,6 +284,7 @@ static enum uk_status check_sizes(struct uk_importing *im) {
 /* What is open, and the options that close it, as lists in a message. */
 struct open {
     struct uk_list inputs, options;
+    const char *unnamed; /* the size of the first dimension without a name; NULL: all have one */
 };
 
 /* The quotation mark around an option's value, in case that a shell splits or expands the name. */
@@ -280,29 +292,41 @@ static const char *quote(const char *name) {
     return strpbrk(name, " \t$&|;<>()*?[]{}~`#!\"\\") ? "'" : "";
 }
 
-/* Lists --size for each term of the dimension's name that has no size yet, once for each. */
-static void list_sizes(struct uk_importing *im, struct open *o, const char *name) {
-    for (struct uk_graph_value *v = im->first_size; v; v = v->next) {
-        const char *term, *at = name;
-        size_t length;
+/* Lists --size for the name, unless it has a size or is listed already. */
+static void list_size(struct uk_importing *im, struct open *o, const char *name, size_t length) {
+    for (struct uk_graph_value *v = im->first_size; v; v = v->next)
+        if (strlen(v->name) == length && !strncmp(v->name, name, length) && !uk_size_find(im->g, v->name) &&
+            !v->uses++)
+            uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(v->name), v->name);
+}
 
-        while ((term = next_term(&at, &length)))
-            if (strlen(v->name) == length && !strncmp(v->name, term, length) &&
-                !uk_size_find(im->g, v->name) && !v->uses++)
-                uk_list_put(&o->options, " ", "--size %1$s%2$s=...%1$s", quote(v->name), v->name);
-    }
+/* Lists --size for dimension i of the input, or for each term of its name. False: no memory. */
+static bool list_sizes(struct uk_importing *im, struct open *o, const struct uk_graph_value *v, int i,
+                       const char *name) {
+    const char *term, *own = *name ? name : own_name(im, v, i);
+    size_t length;
+
+    if (own && !*name)
+        list_size(im, o, own, strlen(own));
+    for (const char *at = name; (term = next_term(&at, &length));)
+        list_size(im, o, term, length);
+    return own;
 }
 
 /* Lists an input with open dimensions. Those without a name are closed by the input's --shape, which then
- * states all of its dimensions. False: no memory. */
+ * states all of its dimensions, unless one of them has a size. False: no memory. */
 static bool list_input(struct uk_importing *im, struct open *o, const struct uk_graph_value *v,
                        const Onnx__TensorShapeProto *shape) {
     struct uk_text shown = {0}, numbers = {0};
-    bool needs_shape = !shape;
+    bool needs_shape = !shape, has_size = false, done = true;
 
     for (int i = 0; shape && i < v->rank; i++) {
         const char *name = name_of(shape->dim[i]), *between = i ? ", " : "";
-        needs_shape |= v->extent[i] < 0 && !*name;
+        const bool is_unnamed = !*name && !is_stated(shape->dim[i]);
+        needs_shape |= is_unnamed && v->extent[i] < 0;
+        has_size |= is_unnamed && v->extent[i] >= 0;
+        if (is_unnamed && !o->unnamed)
+            done = (o->unnamed = own_name(im, v, i));
         if (is_stated(shape->dim[i])) {
             uk_put(&shown, "%s%" PRId64, between, shape->dim[i]->dim_value);
             uk_put(&numbers, "%s%" PRId64, i ? "," : "", shape->dim[i]->dim_value);
@@ -313,15 +337,16 @@ static bool list_input(struct uk_importing *im, struct open *o, const struct uk_
     }
     uk_list_put(&o->inputs, ", ", shape ? "'%s' [%s]" : "'%s' (any rank)", v->name,
                 shown.text ? shown.text : "");
+    needs_shape &= !has_size;
     if (needs_shape)
         uk_list_put(&o->options, " ", "--shape %1$s%2$s=%3$s%1$s", quote(v->name), v->name,
                     numbers.text ? numbers.text : "?,?,...");
     for (int i = 0; !needs_shape && i < v->rank; i++)
         if (v->extent[i] < 0)
-            list_sizes(im, o, name_of(shape->dim[i]));
+            done = done && list_sizes(im, o, v, i, name_of(shape->dim[i]));
     free(shown.text);
     free(numbers.text);
-    return !shown.failed && !numbers.failed;
+    return done && !shown.failed && !numbers.failed;
 }
 
 /* Sets g->unstated if dimensions of inputs are. */
@@ -337,7 +362,10 @@ static enum uk_status find_open(struct uk_importing *im, const Onnx__GraphProto 
     }
     const char *inputs = uk_list_end(&o.inputs, &g->arena), *options = uk_list_end(&o.options, &g->arena);
     if (done && o.inputs.count && inputs && options)
-        g->unstated = uk_format(&g->arena, "inputs have open dimensions: %s; give %s", inputs, options);
+        g->unstated =
+            uk_format(&g->arena, "inputs have open dimensions: %1$s; give %2$s%3$s%4$s%5$s%6$s%4$s", inputs,
+                      options, o.unnamed ? "; a dimension without a name has a size, too: --size " : "",
+                      o.unnamed ? quote(o.unnamed) : "", o.unnamed ? o.unnamed : "", o.unnamed ? "=..." : "");
     return done && inputs && options && (g->unstated || !o.inputs.count) ? UK_OK : uk_graph_no_memory(g);
 }
 

@@ -218,8 +218,8 @@ static enum uk_status check_operators(struct uk_graph *g) {
     return missing ? refuse_missing(g, missing) : UK_OK;
 }
 
-/* Refuses the network, naming the inputs on whose values shapes depend. */
-static enum uk_status refuse_needed(struct uk_graph *g) {
+/* Lists the inputs that are needed, and the options that give them. False: no memory. */
+static bool list_needed(struct uk_graph *g, const char **which, const char **how) {
     struct uk_list inputs = {.count = 0}, options = {.count = 0};
 
     for (int i = 0; i < g->inputs; i++)
@@ -227,10 +227,36 @@ static enum uk_status refuse_needed(struct uk_graph *g) {
             uk_list_put(&inputs, ", ", "'%s'", g->input[i]->name);
             uk_list_put(&options, " ", "--constant %s=FILE", g->input[i]->name);
         }
-    const char *which = uk_list_end(&inputs, &g->arena), *how = uk_list_end(&options, &g->arena);
-    return which && how ? uk_graph_fail(g, UK_REFUSED, NULL,
-                                        "inputs must be known at compile time: %s; give %s", which, how)
-                        : uk_graph_no_memory(g);
+    *which = uk_list_end(&inputs, &g->arena);
+    *how = uk_list_end(&options, &g->arena);
+    return *which && *how;
+}
+
+/* Refuses the network, naming the inputs on whose values shapes depend. */
+static enum uk_status refuse_needed(struct uk_graph *g) {
+    const char *which, *how;
+
+    return list_needed(g, &which, &how)
+               ? uk_graph_fail(g, UK_REFUSED, NULL, "inputs must be known at compile time: %s; give %s",
+                               which, how)
+               : uk_graph_no_memory(g);
+}
+
+/* Adds to the message about a node of a branch the inputs that choose the branch, if they are small. */
+static enum uk_status explain_branch(struct uk_graph *g, const struct uk_graph_node *n, enum uk_status s) {
+    const struct uk_graph_region *r = n->region;
+    const char *reason, *which, *how;
+
+    while (r && !(r->is_branch && !r->condition->data))
+        r = r->outside;
+    if (s != UK_REFUSED || !r || !uk_mark_needed(g, r->condition))
+        return s;
+    if (!(reason = uk_strdup(&g->arena, uk_graph_reason(g))) || !list_needed(g, &which, &how))
+        return uk_graph_no_memory(g);
+    uk_graph_retry(g);
+    return uk_graph_fail(g, s, NULL,
+                         "%s; it is in a branch that a value of %s chooses: for another value give %s",
+                         reason, which, how);
 }
 
 /* Refuses operands of different types, unless the operator allows them: the language does not combine them.
@@ -332,6 +358,8 @@ enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
         if (s && g->needs_values) {
             uk_graph_retry(g);
             s = UK_OK;
+        } else if (s) {
+            s = explain_branch(g, n, s);
         }
         g->needs_values |= needed;
         if (!expanded)

@@ -196,13 +196,6 @@ static enum uk_status fold(struct uk_graph *g, struct uk_graph_node *n, void *us
     return UK_OK;
 }
 
-/* The message without the name of the network, which uk_graph_fail() puts before it. */
-static const char *reason(const struct uk_graph *at) {
-    const char *message = at->message ? at->message : "out of memory", *error = strstr(message, "error: ");
-
-    return error ? error + strlen("error: ") : message;
-}
-
 static enum uk_status infer(struct evaluation *e, struct uk_graph *at) {
     enum uk_status s = UK_OK;
 
@@ -381,7 +374,7 @@ static enum uk_status evaluate(struct evaluation *e, struct uk_graph *before) {
         return evaluate(e, before);
     }
     if (s)
-        uk_graph_fail(e->g, s, NULL, "at %s: %s", uk_point_text(e->g, e->point), reason(&at));
+        uk_graph_fail(e->g, s, NULL, "at %s: %s", uk_point_text(e->g, e->point), uk_graph_reason(&at));
     if (!s)
         s = compare_nodes(e, &at);
     if (!s)

@@ -65,7 +65,7 @@ NETWORKS = {
     "open": (small_networks.open_batch(), r"error: inputs have open dimensions: 'x' \[batch, 6\]; give --size batch=\.\.\.$"),
     "all_open": (model([node("Relu", ["x"], ["y"])], [value("x", ["batch", 3, "", -1]), value("m", ["batch", "past + 1"]), ANY_RANK, *[value(f"p{i}", ["batch", f"d{i}"]) for i in range(20)]], Y),
                  r"error: inputs have open dimensions: 'x' \[batch, 3, \?, \?\], 'm' \[batch, past \+ 1\], 'u' \(any rank\), 'p0' \[batch, d0\], .*'p8' \[batch, d8\] and 11 more; "
-                 r"give --shape x=\?,3,\?,\? --size batch=\.\.\. --size past=\.\.\. --shape u=\?,\?,\.\.\. --size d0=.* --size d7=\.\.\. and 12 more$"),
+                 r"give --shape x=\?,3,\?,\? --size batch=\.\.\. --size past=\.\.\. --shape u=\?,\?,\.\.\. --size d0=.* --size d7=\.\.\. and 12 more; a dimension without a name has a size, too: --size x\.2=\.\.\.$"),
     "needed": (model([node("Reshape", ["x", "s"], ["r"]), node("Concat", ["h", "w"], ["hw"], axis=0), node("Reshape", ["x", "hw"], ["q"]), node("Relu", ["r"], ["r2"]),
                       node("Add", ["r2", "q"], ["y"])], [*X, value("s", [2], INT64), value("h", [1], INT64), value("w", [1], INT64)], Y),
                "error: inputs must be known at compile time: 's', 'h', 'w'; give --constant s=FILE --constant h=FILE --constant w=FILE$"),
@@ -116,7 +116,7 @@ RUNS = [
 ]
 # The same with named.onnx, which adds image [batch, 3], mask ["", "seq=2"] and the constants w and v.
 NAMED = [
-    (["--size=batchsize=4"], "no size 'batchsize'; did you mean 'batch'; its sizes are batch, seq=2$"), (["--size=seq=2"], "no size 'seq'; "),
+    (["--size=batchsize=4"], "no size 'batchsize'; did you mean 'batch'; its sizes are batch, mask\.0, seq=2$"), (["--size=seq=2"], "no size 'seq'; "),
     (["--shape=imag=2,3"], "no input 'imag'; did you mean 'image'; its inputs are image, mask$"), (["--constant=images=good.npy"], "no input 'images'; did you mean 'image'"),
     (["--shape=w=2,3"], "'w', which the file makes a constant"), (["--constant=w=good.npy"], "'w', which the file makes a constant"), (["--shape=v=2,3"], "no input 'v'; "),
     (["--size=batch=2", "--size=seq=2=3", "--shape=mask=2,3", "--input=imagee=x.npy"], "no input 'imagee'; did you mean 'image'; its inputs are image, mask$"),
@@ -139,7 +139,7 @@ COMPILES = [
 ]
 # uk compile of networks with open sizes: the network, ranges, exit status, pattern for the message.
 OPEN = [small_networks.open_batch(), one("Squeeze", shapes=[value("x", ["n", "m"])], result=("k",)), small_networks.convolutions("batch", "height"),
-        one("Det", shapes=[value("x", ["n", "n"])], result=()), one("Relu", shapes=[value("x", ["n", "?"])]),
+        one("Det", shapes=[value("x", ["n", "n"])], result=()), one("Relu", shapes=[value("x", ["n", "$"])]),
         open_networks.decoder()]
 RANGES = [
     (0, ["batch=3..2"], 2, "--size batch=3..2: a range has two values or more"), (0, ["batch=2..2"], 2, "give --size batch=2$"), (0, ["batch=1..4:0"], 2, "--size batch=1..4:0"), (0, ["batch=-1..4"], 2, "--size"), (0, ["batch=1.."], 2, "--size"),
@@ -149,7 +149,7 @@ RANGES = [
     (0, ["batch=2..8"], 1, "inputs must be known at compile time: 'shape'; give --constant shape=FILE"), (1, ["n=1..4", "m=2..3"], 1, "at n=1, m=.* the network has another form here.*--size n=2..4$"),
     (2, ["batch=1..2", "height=8..40"], 1, "'clip_a0' cannot stay open.* 19, 19 and 20 at height=37, 38 and 39.*--size height=8..40:4$"),
     (2, ["batch=1..2", "height=8..40", "height=12"], 1, "clip_a0"), (3, ["n=1..4"], 1, "Det det_y: layer 'det_y' cannot stay open.*--size n=4$"),
-    (4, ["n=1..4"], 1, "open dimensions: 'x'.*; give --size '.=...'$"), (4, ["n=1..4", "?=1..2", "?=0"], 1, "'.' is 0, but its range is 1 to 2$"),
+    (4, ["n=1..4"], 1, "open dimensions: 'x'.*; give --size '.=...'$"), (4, ["n=1..4", "$=1..2", "$=0"], 1, "'.' is 0, but its range is 1 to 2$"),
     (5, ["batch=1", "seq=1..8", "past=0..39"], 1, "index 40 is outside of dimension 0 of 40x8, at the largest sizes seq=8, past=39; give ranges that end earlier$"),
 ]
 

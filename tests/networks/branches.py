@@ -157,6 +157,7 @@ CASES = {
     "refused_shape": refused("inputs must be known at compile time: 'c'; give --constant c=FILE", NEGATED, SHORTER),
     "refused_computed": refused("choose: its result 'y' is f32 4x3 in one branch and f32 1x1 in the other one; both must have the same type and shape, as its condition is computed",
                                 NEGATED, SHORTER, value("limit", [4, 30]), [node("ReduceSum", ["limit"], ["sum"], keepdims=0), node("Greater", ["sum", "sum"], ["c"])]),
+    "refused_branch": refused("MatMul choose/matmul_p: .*; it is in a branch that a value of 'c' chooses: for another value give --constant c=FILE$", ([node("MatMul", ["x", "x"], ["p"])], ["p"]), DOUBLED),
     "refused_type": refused("inputs must be known at compile time: 'c'", NEGATED, WHOLE),
     "refused_condition": refused("its condition 'c' is not one boolean", NEGATED, DOUBLED, value("c", [2], BOOL)),
     "refused_float": refused("its condition 'c' is not one boolean", NEGATED, DOUBLED, value("c", [])),

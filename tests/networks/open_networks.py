@@ -179,6 +179,7 @@ NETWORKS = {
     "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
     "convolutions": (small_networks.convolutions("batch", "height", "width"), ["batch=1..3", "height=8..40:4", "width=8..24:4"]),
     "unions": (small_networks.unions("batch", "height", "width"), ["batch=1..3", "height=1..9", "width=2..17"]),
+    "unnamed": (small_networks.unions("", "?", ""), ["x.0=1..3", "x.2=1..9", "x.3=2..17"]),
     "broadcasts": (small_networks.broadcasts("batch"), ["batch=1..9"]),
     "views": (small_networks.views("batch"), ["batch=1..7"]),
     "loops": (small_networks.loops("batch", "seq"), ["batch=1..5", "seq=0..9"]),
