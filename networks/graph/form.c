@@ -94,6 +94,22 @@ bool uk_form_equal(const struct uk_size_form *a, const struct uk_size_form *b) {
     return same;
 }
 
+bool uk_form_subtract(struct uk_size_form *from, const struct uk_size_form *f) {
+    bool fits = true;
+
+    for (int i = 0; i < f->terms && fits; i++) {
+        const struct uk_size_term *t = &f->term[i];
+        int k = 0;
+        while (k < from->terms && (from->term[k].a != t->a || from->term[k].b != t->b))
+            k++;
+        if (k == from->terms)
+            fits = add(from, -t->factor, t->a, t->b);
+        else if (!(from->term[k].factor -= t->factor))
+            memmove(&from->term[k], &from->term[k + 1], (size_t)(--from->terms - k) * sizeof *from->term);
+    }
+    return fits;
+}
+
 bool uk_form_is_affine(const struct uk_size_form *f) {
     for (int i = 0; i < f->terms; i++)
         if (f->term[i].b >= 0)

@@ -374,6 +374,8 @@ bool uk_form_holds(const struct uk_graph *g, const struct uk_size_form *f, const
 /* sizes: of each open one, in steps. */
 int64_t uk_form_value(const struct uk_size_form *f, const int64_t *sizes);
 bool uk_form_equal(const struct uk_size_form *a, const struct uk_size_form *b);
+/* Subtracts f, term by term. False: the result has too many. */
+bool uk_form_subtract(struct uk_size_form *from, const struct uk_size_form *f);
 /* True for a form without a product of sizes. */
 bool uk_form_is_affine(const struct uk_size_form *f);
 

@@ -154,6 +154,14 @@ static int size_of(struct uniting *u, const struct uk_size_form *f) {
     return u->sizes++;
 }
 
+static bool has_size(const struct uniting *u, const struct uk_size_form *f) {
+    int i = 0;
+
+    while (i < u->sizes && !uk_form_equal(&u->size[i], f))
+        i++;
+    return i < u->sizes;
+}
+
 static const char *name_of(struct uniting *u, int open) {
     return u->name[size_of(u, &(struct uk_size_form){1, {{1, open, -1}}})];
 }
@@ -174,6 +182,51 @@ static void put_affine(struct uniting *u, struct uk_text *out, const struct uk_s
     }
     if (f->terms > 1)
         uk_put(out, ")");
+}
+
+/* True if each product of the part is in the form, with a factor of the same sign that is at least as large.
+ */
+static bool has_part(const struct uk_size_form *f, const struct uk_size_form *part) {
+    for (int i = 0; i < part->terms; i++) {
+        const struct uk_size_term *t = &part->term[i];
+        int64_t factor = 0;
+        for (int k = 0; k < f->terms; k++)
+            if (f->term[k].a == t->a && f->term[k].b == t->b)
+                factor = f->term[k].factor;
+        if (t->b >= 0 && (t->factor < 0 ? factor > t->factor : factor < t->factor))
+            return false;
+    }
+    return !uk_form_is_affine(part);
+}
+
+/* Writes a form with products as the sum of sizes that were written before and an affine rest: so a part of a
+ * concatenation begins at the sum of the extents before it. A subscript needs such sizes, which are extents.
+ * False: it is no such sum. */
+static bool put_sum(struct uniting *u, struct uk_text *out, const struct uk_size_form *f) {
+    struct uk_size_form rest = *f;
+    struct uk_text sum = {0};
+    int parts = 0;
+
+    for (int before = -1; !uk_form_is_affine(&rest) && parts > before;) {
+        before = parts;
+        for (int i = 0; i < u->sizes && parts < MOST_SIZES; i++) {
+            struct uk_size_form less = rest;
+            if (!has_part(&rest, &u->size[i]) || !uk_form_subtract(&less, &u->size[i]))
+                continue;
+            uk_put(&sum, "%s%s", parts++ ? " + " : "(", u->name[i]);
+            rest = less;
+        }
+    }
+    const bool found = uk_form_is_affine(&rest);
+    if (found && rest.terms) {
+        uk_put(&sum, " + ");
+        put_affine(u, &sum, &rest);
+    }
+    if (found)
+        uk_put(out, "%s)", sum.text ? sum.text : "");
+    u->failed |= sum.failed;
+    free(sum.text);
+    return found;
 }
 
 /* The form of a multiple of a size, or a sum of them, is written as it is; others get a size. */
@@ -233,16 +286,25 @@ static bool is_apart(const struct uk_word *last, const struct uk_word *t) {
     return last->at + last->length < t->at;
 }
 
+static bool is_word(const struct uk_word *t, const char *word) {
+    return (size_t)t->length == strlen(word) && !strncmp(t->at, word, (size_t)t->length);
+}
+
 static void put_tokens(struct uniting *u, struct uk_text *out) {
+    bool declares = false;
+
     for (int i = 0; i < u->tokens; i++) {
         const struct uk_word *t = &u->token[i];
+        if (!i || u->token[i - 1].line != t->line)
+            declares = is_word(t, "tensor") || is_word(t, "temp");
         if (i && is_apart(&u->token[i - 1], t))
             uk_put(out, " ");
         if (!t->is_integer || is_constant(&u->form[i]))
             uk_put(out, "%.*s", t->length, t->at);
         else if (t->place == UK_WORD_VALUE)
             put_value(u, out, t, &u->form[i]);
-        else
+        else if (declares || uk_form_is_affine(&u->form[i]) || has_size(u, &u->form[i]) ||
+                 !put_sum(u, out, &u->form[i]))
             put_form(u, out, &u->form[i], t->place == UK_WORD_STRIDE);
     }
 }
