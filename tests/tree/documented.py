@@ -113,7 +113,8 @@ def check_library_headers():
 
 
 def check_compiler_header():
-    text, on_gpu, calls, emitted, constant, several, bundle, verified, search = header_examples(source / "tensorize/tensorize.h")
+    text, on_gpu, emitted, constant, several, bundle, search = header_examples(source / "tensorize/tensorize.h")
+    (calls,), (verified,) = (header_examples(source / f"tensorize/tensorize_{part}.h") for part in ("calls", "verify"))
     libraries = ["-luktensorize", "-lukernels"]
     use = "#include <ukernels/tensorize.h>\n"
     run_c("from_text", f"{FACTORS}\nfloat result[4];\nint status = 1;", use + text, f"return status || !({PRODUCT});", libraries)

@@ -13,8 +13,9 @@ import subprocess
 import sys
 
 source, clang = pathlib.Path(sys.argv[1]), sys.argv[2]
+COMPILER = ("tensorize/tensorize.h", "tensorize/tensorize_calls.h", "tensorize/tensorize_verify.h")
 HEADERS = {"ukernels/ukernels.h": (), "ukernels/kernels.h": ("ukernels/ukernels.h",), "ukernels/gpu/gpu.h": ("ukernels/ukernels.h",),
-           "tensorize/tensorize.h": ("ukernels/ukernels.h",), "networks/networks.h": ("tensorize/tensorize.h", "ukernels/ukernels.h")}
+           **{header: (*COMPILER, "ukernels/ukernels.h") for header in COMPILER}, "networks/networks.h": (*COMPILER, "ukernels/ukernels.h")}
 # A type of pthreadpool, whose header is included by programs that use a pool of their own.
 FOREIGN = {"pthreadpool"}
 # kernels.h: kernels and their function types, by the patterns that its comments state.

@@ -45,7 +45,7 @@ MEASURE = pathlib.Path("bench/programs")
 # Folders of tests/ that are not rooms: shared data, kernels, and tests across rooms.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "python", "rvp", "tree"}
 # Other headers that rooms may include: public ones, tables, and those shared by kernels and their references.
-SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels|minmax)\.h|.*\.def|registry/(half|rvp|kernel_contract|small_call|gpu_kernel|operation)\.h|machine/arch\.h")
+SHARED = re.compile(r"(ukernels|tensorize(_calls|_verify)?|networks|kernel|kernels|minmax)\.h|.*\.def|registry/(half|rvp|kernel_contract|small_call|gpu_kernel|operation)\.h|machine/arch\.h")
 # The modules of python/ukernels, in the order in which they use one another; __init__ exports the public names.
 # tests/python checks that the package calls only functions of public headers.
 PYTHON = ("about", "errors", "library", "arrays", "values", "output", "program", "function", "gemm", "registry", "tuning", "networks", "command", "__init__")
