@@ -155,10 +155,10 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
  * Calls a function of the language with n arguments:
  *
  * - "min" and "max": two or more;
- * - "pow" (C99's, a to the power of b): two;
+ * - "pow" (C99's, a to the power of b) and "swish" (a / (1 + exp(-a b))): two;
  * - "exp", "log" (natural), "tanh", "erf", "erfc", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos",
- *   "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sqrt", "abs", "floor", "ceil", "round" (to nearest,
- *   ties to even): one.
+ *   "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "gelu", "gelu_tanh", "sqrt", "abs", "floor",
+ *   "ceil", "round" (to nearest, ties to even): one.
  */
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]);
 /* Converts the value to the type. Integers wrap; floats that become integers are truncated toward zero and

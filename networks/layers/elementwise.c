@@ -215,13 +215,9 @@ const char *uk_express_power(struct uk_graph *g, const struct uk_graph_node *n) 
     return uk_is_real(n->input[0]->type) ? "pow($0, {x}($1))" : "{x}(pow(f64($0), f64($1)))";
 }
 
-/* 1 + erf(u) = erfc(-u) and 1 + tanh(u) = 2 / (1 + exp(-2 u)): the sums would cancel for negative u. */
 const char *uk_express_gelu(struct uk_graph *g, const struct uk_graph_node *n) {
-    const char *twice = "exp(-abs($0 * (1.5957691216057308 + 0.071354816272 * $0 * $0)))";
-
-    return strcmp(uk_attribute_string(n, "approximate", "none"), "tanh")
-               ? "0.5 * $0 * erfc(-0.70710678118654752 * $0)"
-               : uk_format(&g->arena, "$0 * (select($0 < 0, %1$s, 1) / (1 + %1$s))", twice);
+    (void)g;
+    return strcmp(uk_attribute_string(n, "approximate", "none"), "tanh") ? "gelu($0)" : "gelu_tanh($0)";
 }
 
 /* With n = exp(-|x|): x tanh(log(1 + exp(x))) = x (n^2 + 2 n) / (n^2 + 2 n + 2) for x < 0, and

@@ -8,7 +8,8 @@
  * - a subnormal f32, which ARMv7 flushes to 0.
  *
  * They propagate: an operation on operands in intervals lies between its results at the corners, since it is
- * monotone in each operand, and is then rounded. sin, cos and tan are not; they add what lies between.
+ * monotone in each operand, and is then rounded. sin, cos, tan, gelu, gelu_tanh and swish are not; they add
+ * what lies between.
  */
 #include <math.h>
 #include "interpret.h"
@@ -71,6 +72,19 @@ static double value_at(enum uk_expr_op op, enum uk_type t, double a, double b) {
     return uk_binary(op, UK_F64, (union uk_value){.d = a}, (union uk_value){.d = b}).d;
 }
 
+/* Largest difference from swish(x, y) inside a rectangle, if that may be larger than at its corners: the
+ * minimum for a fixed y is -0.27846 / y, at x y = -1.2785. */
+static double between_corners(double x, double x_by, double y, double y_by) {
+    const double corner[] = {(x - x_by) * (y - y_by), (x - x_by) * (y + y_by), (x + x_by) * (y - y_by),
+                             (x + x_by) * (y + y_by)};
+    const double lowest = fmin(fmin(corner[0], corner[1]), fmin(corner[2], corner[3])),
+                 highest = fmax(fmax(corner[0], corner[1]), fmax(corner[2], corner[3]));
+
+    if (highest < -1.279 || lowest > -1.278)
+        return 0;
+    return y_by < fabs(y) ? fabs(uk_real_swish(x, y)) + 0.2785 / (fabs(y) - y_by) : HUGE_VAL;
+}
+
 static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct uk_bounded_value a,
                                       struct uk_bounded_value b) {
     const union uk_value v = uk_binary(op, t, a.value, b.value);
@@ -89,6 +103,8 @@ static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct
                                    i & 2 ? y + b.deviation : y - b.deviation);
         by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
     }
+    if (op == UK_E_SWISH)
+        by = fmax(by, between_corners(x, a.deviation, y, b.deviation));
     if (op == UK_E_DIV && !uk_type_is_float(t)) /* rounded toward 0 */
         by += 1;
     if (op == UK_E_POW) /* not monotone around a base of 0 */
@@ -109,6 +125,9 @@ static double between_ends(enum uk_expr_op op, double x, double by) {
     /* A pole is between the ends, or may be. */
     if (op == UK_E_TAN && (by >= quarter || (cos(x - by) > 0) != (cos(x + by) > 0)))
         return HUGE_VAL;
+    /* The minimum, somewhere in [-0.76, -0.75]. */
+    if ((op == UK_E_GELU || op == UK_E_GELU_TANH) && x - by < -0.75 && x + by > -0.76)
+        return (op == UK_E_GELU ? uk_real_gelu(x) : uk_real_gelu_tanh(x)) + 0.1701;
     return 0;
 }
 

@@ -64,6 +64,12 @@ struct uk_elements {
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
                                      const struct uk_elements *e);
 
+/* ---- activation.c: functions that the C library lacks ---- */
+
+double uk_real_gelu(double x);
+double uk_real_gelu_tanh(double x);
+double uk_real_swish(double x, double factor);
+
 /* ---- number.c: arithmetic of the element types ---- */
 
 double uk_round_to(enum uk_type t, double v);

@@ -6,7 +6,7 @@
  *
  *     functions                  a sample of all numbers, and special ones
  *     functions NAME [STEP]      all numbers of f32, or every STEP-th
- *     functions pow [--seed N|new]    more pairs
+ *     functions pow|swish [--seed N|new]    more pairs
  */
 #include <float.h>
 #include <inttypes.h>
@@ -34,14 +34,72 @@ struct function {
     double most, most_double;
 };
 
+/* x / (1 + exp(-z - low)). For f64 the arguments of exponentials and erfc are sums of two numbers: the
+ * rounding of a single one would show. */
+static long double logisticl(long double x, long double z, long double low) {
+    return z < 0 ? x * expl(z) * (1 + (z > -10000 ? low : 0)) / (1 + expl(z)) : x / (1 + expl(-z));
+}
+
+static long double swishl(long double x, long double factor) {
+    return logisticl(x, x * factor, fmal(x, factor, -(x * factor)));
+}
+
+static double swish(double x, double factor) {
+    return (double)swishl((long double)x, (long double)factor);
+}
+
+static long double gelul(long double x) {
+    const long double by = 0xb504f333f9de6484p-64L, by_low = 1.8950325588932570797e-20L, h = -x * by,
+                      low = fmal(-x, by, -h) - x * by_low;
+
+    return x / 2 * (erfcl(h) - (isfinite(x) ? 2 / sqrtl(3.14159265358979323846L) * expl(-h * h) * low : 0));
+}
+
+static double gelu(double x) {
+    return (double)gelul((long double)x);
+}
+
+static long double gelu_tanhl(long double x) {
+    const long double scale = 0xcc42299ea1b28468p-63L, scale_low = 5.351177755720478292e-20L,
+                      cubic = 0xb727136a400fba88p-68L, cubic_low = 5.1174342541315809285e-22L;
+    const long double square = x * x, term = cubic * square,
+                      term_low =
+                          fmal(cubic, square, -term) + cubic * fmal(x, x, -square) + cubic_low * square;
+    const long double sum = 1 + term, back = sum - 1, sum_low = 1 - (sum - back) + (term - back) + term_low;
+    const long double factor = scale * sum,
+                      factor_low = fmal(scale, sum, -factor) + scale * sum_low + scale_low * sum;
+
+    return logisticl(x, x * factor, fmal(x, factor, -(x * factor)) + x * factor_low);
+}
+
+static double gelu_tanh(double x) {
+    return (double)gelu_tanhl((long double)x);
+}
+
 static const struct function functions[] = {
-    {"exp", exp, expl, 2, 2},       {"log", log, logl, 2, 2},       {"tanh", tanh, tanhl, 2, 2},
-    {"erf", erf, erfl, 2, 2},       {"erfc", erfc, erfcl, 3, 3},    {"floor", floor, floorl, 0, 0},
-    {"ceil", ceil, ceill, 0, 0},    {"round", rint, rintl, 0, 0},   {"log1p", log1p, log1pl, 2, 2},
-    {"expm1", expm1, expm1l, 2, 2}, {"sin", sin, sinl, 2, 2},       {"cos", cos, cosl, 2, 2},
-    {"tan", tan, tanl, 2, 2},       {"asin", asin, asinl, 2, 2},    {"acos", acos, acosl, 2, 2},
-    {"atan", atan, atanl, 2, 2},    {"sinh", sinh, sinhl, 2, 2},    {"cosh", cosh, coshl, 2, 2},
-    {"asinh", asinh, asinhl, 2, 2}, {"acosh", acosh, acoshl, 2, 2}, {"atanh", atanh, atanhl, 2, 2},
+    {"exp", exp, expl, 2, 2},
+    {"log", log, logl, 2, 2},
+    {"tanh", tanh, tanhl, 2, 2},
+    {"erf", erf, erfl, 2, 2},
+    {"erfc", erfc, erfcl, 2, 2},
+    {"floor", floor, floorl, 0, 0},
+    {"ceil", ceil, ceill, 0, 0},
+    {"round", rint, rintl, 0, 0},
+    {"log1p", log1p, log1pl, 2, 2},
+    {"expm1", expm1, expm1l, 2, 2},
+    {"sin", sin, sinl, 2, 2},
+    {"cos", cos, cosl, 2, 2},
+    {"tan", tan, tanl, 2, 2},
+    {"asin", asin, asinl, 2, 2},
+    {"acos", acos, acosl, 2, 2},
+    {"atan", atan, atanl, 2, 2},
+    {"sinh", sinh, sinhl, 2, 2},
+    {"cosh", cosh, coshl, 2, 2},
+    {"asinh", asinh, asinhl, 2, 2},
+    {"acosh", acosh, acoshl, 2, 2},
+    {"atanh", atanh, atanhl, 2, 2},
+    {"gelu", gelu, gelul, 2, 2},
+    {"gelu_tanh", gelu_tanh, gelu_tanhl, 2, 2},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -264,7 +322,7 @@ static void doubles(void **state) {
     }
 }
 
-/* ---- pow ---- */
+/* ---- two arguments ---- */
 
 /* An exponent such that the power can have any magnitude; or an integer or half of one. */
 static double exponent_for(double x, uint64_t *state, bool is_double) {
@@ -303,11 +361,20 @@ static void fill(double *x, double *y, int at, uint64_t *state, bool is_double) 
     }
 }
 
-static void powers_in(bool is_double, const char *target) {
+struct pair_function {
+    const char *name;
+    double (*wide)(double, double);
+    long double (*widest)(long double, long double);
+};
+
+static const struct pair_function pair_functions[] = {{"pow", pow, powl}, {"swish", swish, swishl}};
+enum { PAIR_FUNCTIONS = sizeof pair_functions / sizeof *pair_functions };
+
+static void pairs_in(const struct pair_function *f, bool is_double, const char *target) {
     static double x[BLOCK], y[BLOCK], z[BLOCK];
     static float single[3][BLOCK];
     const int64_t n = BLOCK;
-    struct uk_module *module = compiled(is_double ? "f64" : "f32", "pow", 2, target);
+    struct uk_module *module = compiled(is_double ? "f64" : "f32", f->name, 2, target);
     uint64_t seed = seed_of_pairs;
 
     for (int at = 0; at < pairs; at += BLOCK) {
@@ -323,19 +390,24 @@ static void powers_in(bool is_double, const char *target) {
                              UK_OK);
         for (int i = 0; i < BLOCK; i++)
             check(x[i], y[i], is_double ? z[i] : (double)single[2][i],
-                  is_double ? powl((long double)x[i], (long double)y[i]) : (long double)pow(x[i], y[i]),
-                  is_double, 2, "pow", target);
+                  is_double ? f->widest((long double)x[i], (long double)y[i])
+                            : (long double)f->wide(x[i], y[i]),
+                  is_double, 2, f->name, target);
     }
     uk_module_destroy(module);
 }
 
-static void powers(void **state) {
+static void all_pairs(void **state) {
     (void)state;
-    for (int is_double = 0; is_double < 2; is_double++) {
+    for (int i = 0; i < 2 * PAIR_FUNCTIONS; i++) {
+        const struct pair_function *f = &pair_functions[i / 2];
+        const bool is_double = i % 2;
+
         worst = 0;
-        for (int t = 0; t < 2; t++)
-            powers_in(is_double, targets[t]);
-        print_message("pow of %s: at most %.3f units in the last place\n", is_double ? "f64" : "f32", worst);
+        for (int t = 0; t < 2 && (!*chosen || !strcmp(chosen, f->name)); t++)
+            pairs_in(f, is_double, targets[t]);
+        print_message("%s of %s: at most %.3f units in the last place\n", f->name, is_double ? "f64" : "f32",
+                      worst);
     }
 }
 
@@ -356,7 +428,7 @@ static void rows_are_compared(void **state) {
         size_t k = 0;
 
         if (!strcmp(rows[i].class, "CHOICE") || !strcmp(rows[i].class, "SIZE") ||
-            !strcmp(rows[i].name, "pow") || !strcmp(rows[i].name, "sqrt"))
+            !strcmp(rows[i].name, "pow") || !strcmp(rows[i].name, "swish") || !strcmp(rows[i].name, "sqrt"))
             continue;
         while (k < FUNCTIONS && strcmp(functions[k].name, rows[i].name))
             k++;
@@ -442,8 +514,9 @@ int main(int count, char **words) {
                                          cmocka_unit_test(all_halves_narrow),
                                          cmocka_unit_test(singles),
                                          cmocka_unit_test(doubles),
-                                         cmocka_unit_test(powers)},
-                            single[] = {cmocka_unit_test(all_singles)}, more[] = {cmocka_unit_test(powers)};
+                                         cmocka_unit_test(all_pairs)},
+                            single[] = {cmocka_unit_test(all_singles)},
+                            more[] = {cmocka_unit_test(all_pairs)};
 
     chosen = count > 1 ? words[1] : "";
     if (count == 3)
@@ -452,7 +525,7 @@ int main(int count, char **words) {
         seed_of_pairs = seed_of(words[3]);
     if (!*chosen)
         return cmocka_run_group_tests_name("functions", sampled, make_context, destroy_context);
-    if (strcmp(chosen, "pow"))
+    if (strcmp(chosen, "pow") && strcmp(chosen, "swish"))
         return cmocka_run_group_tests_name("functions", single, make_context, destroy_context);
     pairs *= 32;
     print_message("seed %" PRIu64 "\n", seed_of_pairs);

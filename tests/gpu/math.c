@@ -74,16 +74,30 @@ static long double power(long double x) {
     return powl(1.125L, x);
 }
 
+static long double quick(long double x) {
+    return x / (1 + expl(-1.75L * x));
+}
+
+static long double gelu(long double x) {
+    return x / 2 * erfcl(x * -0.7071067811865475244L);
+}
+
+static long double gelu_tanh(long double x) {
+    return x / (1 + expl(-1.595769121605730711706L * x * (1 + 0.044715L * x * x)));
+}
+
 static const struct {
     const char *form;
     long double (*right)(long double);
-} functions[] = {
-    {"exp(X[i])", expl},     {"log(X[i])", logl},     {"tanh(X[i])", tanhl},   {"erf(X[i])", erfl},
-    {"floor(X[i])", floorl}, {"ceil(X[i])", ceill},   {"pow(X[i], 3)", cube},  {"pow(1.125, X[i])", power},
-    {"log1p(X[i])", log1pl}, {"expm1(X[i])", expm1l}, {"sin(X[i])", sinl},     {"cos(X[i])", cosl},
-    {"tan(X[i])", tanl},     {"asin(X[i])", asinl},   {"acos(X[i])", acosl},   {"atan(X[i])", atanl},
-    {"sinh(X[i])", sinhl},   {"cosh(X[i])", coshl},   {"asinh(X[i])", asinhl}, {"acosh(X[i])", acoshl},
-    {"atanh(X[i])", atanhl}, {"erfc(X[i])", erfcl}};
+} functions[] = {{"exp(X[i])", expl},         {"log(X[i])", logl},         {"tanh(X[i])", tanhl},
+                 {"erf(X[i])", erfl},         {"floor(X[i])", floorl},     {"ceil(X[i])", ceill},
+                 {"pow(X[i], 3)", cube},      {"pow(1.125, X[i])", power}, {"log1p(X[i])", log1pl},
+                 {"expm1(X[i])", expm1l},     {"sin(X[i])", sinl},         {"cos(X[i])", cosl},
+                 {"tan(X[i])", tanl},         {"asin(X[i])", asinl},       {"acos(X[i])", acosl},
+                 {"atan(X[i])", atanl},       {"sinh(X[i])", sinhl},       {"cosh(X[i])", coshl},
+                 {"asinh(X[i])", asinhl},     {"acosh(X[i])", acoshl},     {"atanh(X[i])", atanhl},
+                 {"erfc(X[i])", erfcl},       {"gelu(X[i])", gelu},        {"gelu_tanh(X[i])", gelu_tanh},
+                 {"swish(X[i], 1.75)", quick}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* Computes all functions of x; y[i] gets the i-th. */
@@ -93,7 +107,7 @@ static void run(struct uk_gpu *gpu, const char *target, const char *type, size_t
     struct uk_options o = {.target = target};
     struct uk_module *module;
     struct uk_program *p;
-    char text[2048];
+    char text[4096];
     int length = snprintf(text, sizeof text, "tensor X %s [N]\n", type);
     uk_gpu_address at[FUNCTIONS + 1];
     void *arguments[FUNCTIONS + 2] = {gpu};

@@ -47,11 +47,15 @@ def subnormal_digits():
 
 
 def gelu_tail():
-    """The argument of an exponential is rounded, so that far digits are lost, but not all."""
-    x = [f32(v) for v in (-9.4, -7, -5, -3, -1, 2, 20)]
-    by_tanh = [v * sigmoid(2 * math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)) for v in x]
+    """Exponentials whose arguments are rounded would lose digits here. The last results are next to the smallest normal number."""
+    x = [f32(v) for v in (-12.7, -9.4, -7, -5, -3, -1, -0.3, 2, 20)]
+    by_tanh = [v * sigmoid(2 * math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)) for v in x[1:]]
     by_erf = [0.5 * v * math.erfc(-v / math.sqrt(2)) for v in x]
-    return case([row("Gelu", [array(x)], array(by_tanh), approximate="tanh"), row("Gelu", [array(x)], array(by_erf))], ulps=256)
+    wide = [f32(v) for v in (-89.5, -88, -50.3, -20.1, -5, -1, 0.5, 3, 60)]
+    quick = [v * sigmoid(f32(1.702) * v) for v in wide[2:]]
+    plain = [v * sigmoid(v) for v in wide]
+    return case([row("Gelu", [array(x[1:])], array(by_tanh), approximate="tanh"), row("Gelu", [array(x)], array(by_erf)),
+                 row("QuickGelu", [array(wide[2:])], array(quick), domain="com.microsoft"), row("Swish", [array(wide)], array(plain))], ulps=3, opset=24)
 
 
 CASES = {"digits": digits(), "subnormal_digits": replace(subnormal_digits(), is_everywhere=False), "gelu_tail": gelu_tail()}

@@ -48,15 +48,6 @@ LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x) {
     return uk_math_with_sign(m, result, x);
 }
 
-/* 1 + b of b >= 0, as a pair. */
-static struct uk_math_pair one_and(const struct uk_math *m, LLVMValueRef b) {
-    LLVMValueRef one = uk_math_number(m, 1), sum = uk_math_add(m, one, b),
-                 rest = uk_math_subtract(m, sum, one);
-    LLVMValueRef low = uk_math_subtract(m, one, uk_math_subtract(m, sum, rest));
-
-    return (struct uk_math_pair){sum, uk_math_add(m, low, uk_math_subtract(m, b, rest))};
-}
-
 /* erfc(a) exp(a^2) / t for t = 1 / (1 + a / 2), as a pair: a polynomial of t - 9 / 16. */
 static struct uk_math_pair tail_series(const struct uk_math *m, struct uk_math_pair t) {
     static const double single[] = {0x1.0dfb2f9b12b8fp-5,  0x1.549e09efaeb86p-7, -0x1.33fed2800c47bp-4,
@@ -95,13 +86,11 @@ LLVMValueRef uk_math_erfc(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef size = uk_math_size(m, x), one = uk_math_number(m, 1);
     LLVMValueRef a = uk_math_where(m, LLVMRealOGT, size, end, uk_math_number(m, end), size);
     const struct uk_math_pair square = uk_math_product(m, a, a),
-                              d = one_and(m, uk_math_multiply(m, a, uk_math_number(m, 0.5)));
+                              d = uk_math_sum_any(m, one, uk_math_multiply(m, a, uk_math_number(m, 0.5)));
     const struct uk_math_pair t = uk_math_quotient(m, (struct uk_math_pair){one, NULL}, d);
     const struct uk_math_pair factor = uk_math_multiply_pairs(m, t, tail_series(m, t));
-    LLVMValueRef e = uk_math_exp_pair(
-        m, (struct uk_math_pair){uk_math_negate(m, square.high), uk_math_negate(m, square.low)});
-    const struct uk_math_pair p = uk_math_product(m, e, factor.high);
-    LLVMValueRef r = uk_math_add(m, p.high, uk_math_multiply_add(m, e, factor.low, p.low));
+    LLVMValueRef r = uk_math_times_exp(
+        m, factor, (struct uk_math_pair){uk_math_negate(m, square.high), uk_math_negate(m, square.low)});
 
     return uk_math_where(m, LLVMRealOLT, x, 0, uk_math_subtract(m, uk_math_number(m, 2), r), r);
 }

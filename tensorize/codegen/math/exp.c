@@ -29,18 +29,12 @@ static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
     return uk_math_polynomial(m, r, &UK_POLYNOMIAL(single, twice));
 }
 
-/* x = n ln 2 + r + low. */
-struct reduced {
-    LLVMValueRef shifted, n; /* the number whose lowest bits are n; n itself */
-    LLVMValueRef r, low;
-};
-
 /* A number whose last bit is 1: adding it leaves the nearest integer in the lowest bits. */
 static LLVMValueRef shifter(const struct uk_math *m) {
     return uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23);
 }
 
-static struct reduced reduce(const struct uk_math *m, LLVMValueRef x) {
+static struct uk_math_reduced reduce(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef large = shifter(m);
     LLVMValueRef shifted = uk_math_multiply_add(m, x, uk_math_number(m, 0x1.71547652b82fep+0), large);
     LLVMValueRef n = uk_math_subtract(m, shifted, large);
@@ -50,16 +44,24 @@ static struct reduced reduce(const struct uk_math *m, LLVMValueRef x) {
         m, n, uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1), x);
     LLVMValueRef r = uk_math_multiply_add(m, n, low, first);
 
-    return (struct reduced){shifted, n, r, uk_math_multiply_add(m, n, low, uk_math_subtract(m, first, r))};
+    return (struct uk_math_reduced){shifted, n, r,
+                                    uk_math_multiply_add(m, n, low, uk_math_subtract(m, first, r))};
 }
 
-/* v * 2^n, in two factors: a single one might exceed the range of normal numbers. */
-static LLVMValueRef scale(const struct uk_math *m, LLVMValueRef v, const struct reduced *x) {
+void uk_math_powers(const struct uk_math *m, const struct uk_math_reduced *x, LLVMValueRef factor[2]) {
     LLVMValueRef half = uk_math_multiply_add(m, x->n, uk_math_number(m, 0.5), shifter(m));
     LLVMValueRef rest = LLVMBuildSub(m->g->b, uk_math_bits(m, x->shifted), uk_math_bits(m, half), "");
 
-    v = uk_math_multiply(m, v, power_of_two(m, uk_math_bits(m, half)));
-    return uk_math_multiply(m, v, power_of_two(m, rest));
+    factor[0] = power_of_two(m, uk_math_bits(m, half));
+    factor[1] = power_of_two(m, rest);
+}
+
+/* v * 2^n */
+static LLVMValueRef scale(const struct uk_math *m, LLVMValueRef v, const struct uk_math_reduced *x) {
+    LLVMValueRef factor[2];
+
+    uk_math_powers(m, x, factor);
+    return uk_math_multiply(m, uk_math_multiply(m, v, factor[0]), factor[1]);
 }
 
 static LLVMValueRef at_most(const struct uk_math *m, LLVMValueRef a, double max) {
@@ -79,7 +81,7 @@ LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
         low = uk_math_where(m, LLVMRealOGT, x.high, max, zero, low);
         low = uk_math_where(m, LLVMRealOLT, x.high, min, zero, low);
     }
-    const struct reduced a = reduce(m, at_least(m, at_most(m, x.high, max), min));
+    const struct uk_math_reduced a = reduce(m, at_least(m, at_most(m, x.high, max), min));
     LLVMValueRef r = low ? uk_math_add(m, a.r, low) : a.r;
     LLVMValueRef e = uk_math_multiply_add(m, uk_math_multiply(m, r, r), exp_series(m, r), r);
 
@@ -113,16 +115,34 @@ LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x) {
     return uk_math_with_sign(m, small, x); /* -0 too */
 }
 
-/* exp(r) - 1 as a pair, whose first part is r. */
-static struct uk_math_pair grown(const struct uk_math *m, const struct reduced *x) {
+struct uk_math_reduced uk_math_reduce(const struct uk_math *m, struct uk_math_pair x) {
+    struct uk_math_reduced a = reduce(m, x.high);
+    const struct uk_math_pair r = uk_math_sum(m, a.r, uk_math_add(m, a.low, x.low));
+
+    a.r = r.high;
+    a.low = r.low;
+    return a;
+}
+
+struct uk_math_pair uk_math_growth(const struct uk_math *m, const struct uk_math_reduced *x) {
     LLVMValueRef square = uk_math_multiply(m, x->r, x->r);
 
     return (struct uk_math_pair){x->r, uk_math_multiply_add(m, square, exp_series(m, x->r), x->low)};
 }
 
+LLVMValueRef uk_math_times_exp(const struct uk_math *m, struct uk_math_pair factor, struct uk_math_pair x) {
+    const struct uk_math_reduced a = uk_math_reduce(m, x);
+    const struct uk_math_pair e = uk_math_growth(m, &a);
+    LLVMValueRef low = uk_math_multiply_add(m, factor.high, e.low, factor.low);
+
+    low = uk_math_multiply_add(m, factor.low, e.high, low);
+    low = uk_math_multiply_add(m, factor.high, e.high, low);
+    return scale(m, uk_math_add(m, factor.high, low), &a);
+}
+
 /* 2^(-n * times) for n >= -40. Below 2^-100 it is too small to matter, and is replaced by that: another
  * exponent might leave the range of normal numbers. */
-static LLVMValueRef inverse_power(const struct uk_math *m, const struct reduced *x, int times) {
+static LLVMValueRef inverse_power(const struct uk_math *m, const struct uk_math_reduced *x, int times) {
     LLVMValueRef n = at_least(m, uk_math_multiply(m, x->n, uk_math_number(m, -times)), -100);
 
     return power_of_two(m, uk_math_bits(m, uk_math_add(m, n, shifter(m))));
@@ -132,8 +152,8 @@ static LLVMValueRef inverse_power(const struct uk_math *m, const struct reduced 
 LLVMValueRef uk_math_expm1(const struct uk_math *m, LLVMValueRef x) {
     /* Below `min` the result is -1 within less than half a unit in the last place. */
     const double max = m->is_double ? 710 : 89, min = m->is_double ? -40 : -20;
-    const struct reduced a = reduce(m, at_least(m, at_most(m, x, max), min));
-    const struct uk_math_pair e = grown(m, &a);
+    const struct uk_math_reduced a = reduce(m, at_least(m, at_most(m, x, max), min));
+    const struct uk_math_pair e = uk_math_growth(m, &a);
     LLVMValueRef rest = uk_math_subtract(m, uk_math_number(m, 1), inverse_power(m, &a, 1));
     const struct uk_math_pair sum = uk_math_sum(m, rest, e.high);
     LLVMValueRef r = scale(m, uk_math_add(m, sum.high, uk_math_add(m, sum.low, e.low)), &a);
@@ -143,8 +163,8 @@ LLVMValueRef uk_math_expm1(const struct uk_math *m, LLVMValueRef x) {
 
 /* (exp(a) + sign exp(-a)) / 2 for a >= 0 where nothing cancels: a >= 1 if sign is -1. */
 static LLVMValueRef half_of_both(const struct uk_math *m, LLVMValueRef a, double sign) {
-    const struct reduced x = reduce(m, at_most(m, a, m->is_double ? 712 : 91));
-    const struct uk_math_pair e = grown(m, &x),
+    const struct uk_math_reduced x = reduce(m, at_most(m, a, m->is_double ? 712 : 91));
+    const struct uk_math_pair e = uk_math_growth(m, &x),
                               one = uk_math_sum(m, uk_math_number(m, 1), e.high); /* exp(r), with e.low */
     LLVMValueRef whole = uk_math_add(m, one.high, e.low);
     LLVMValueRef other =

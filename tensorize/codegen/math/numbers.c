@@ -100,6 +100,13 @@ struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMVal
     return (struct uk_math_pair){high, uk_math_subtract(m, b, uk_math_subtract(m, high, a))};
 }
 
+struct uk_math_pair uk_math_sum_any(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    LLVMValueRef high = uk_math_add(m, a, b), rest = uk_math_subtract(m, high, a);
+    LLVMValueRef low = uk_math_subtract(m, a, uk_math_subtract(m, high, rest));
+
+    return (struct uk_math_pair){high, uk_math_add(m, low, uk_math_subtract(m, b, rest))};
+}
+
 /* Splits a number into the first half of its bits and the rest: products of halves are exact. (The product
  * of two second halves of f64 may be rounded by one part in 2^53 of itself, far below the precision of a
  * pair.) */

@@ -50,9 +50,10 @@ struct uk_polynomial {
     ((struct uk_polynomial){sizeof(single) / sizeof *(single), sizeof(twice) / sizeof *(twice), (single), \
                             (twice)})
 LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const struct uk_polynomial *p);
-/* Both are exact: the sum if |a| >= |b| or a = 0, the product if no part leaves the range of normal
- * numbers. */
+/* Exact: uk_math_sum if |a| >= |b| or a = 0, uk_math_sum_any of any two numbers, the product if no part
+ * leaves the range of normal numbers. */
 struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+struct uk_math_pair uk_math_sum_any(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 /* Without the product of the two second parts, which is below the last place of a pair. */
 struct uk_math_pair uk_math_multiply_pairs(const struct uk_math *m, struct uk_math_pair a,
@@ -66,6 +67,20 @@ struct uk_math_pair uk_math_select_pair(const struct uk_math *m, LLVMValueRef co
 struct uk_math_pair uk_math_half_pi(const struct uk_math *m);
 /* exp.c: the exponential of a pair, whose second part may be NULL. */
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x);
+/* x = n ln 2 + r + low, so that exp(x) is 2^n (1 + growth). */
+struct uk_math_reduced {
+    LLVMValueRef shifted, n; /* the number whose lowest bits are n; n itself */
+    LLVMValueRef r, low;
+};
+struct uk_math_reduced uk_math_reduce(const struct uk_math *m, struct uk_math_pair x);
+/* exp(r + low) - 1, as a pair whose first part is r. */
+struct uk_math_pair uk_math_growth(const struct uk_math *m, const struct uk_math_reduced *x);
+/* Two factors of 2^n, as it may not be a normal number, for n of at least -252 (f64: -2044). The second is at
+ * most 1/2 if n is negative. */
+void uk_math_powers(const struct uk_math *m, const struct uk_math_reduced *x, LLVMValueRef factor[2]);
+/* factor exp(x), with all digits where exp(x) is subnormal but the product is not; n as for uk_math_powers.
+ */
+LLVMValueRef uk_math_times_exp(const struct uk_math *m, struct uk_math_pair factor, struct uk_math_pair x);
 /* log.c: the logarithm of a finite number above 0, as a pair. */
 struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x);
 
