@@ -2,17 +2,16 @@
 /*
  * Mod. The remainder of integers is an expression. That of floats is computed from absolute values, in f64,
  * in steps that subtract multiples of the divisor: the quotient, rounded down to a multiple of 2^270, 2^243
- * ... 1 for f32, 2^26 and 1 for f64. All products and differences are exact: the quotient's part has at most
- * 28 bits and a divisor of f32 24; one of f64 is split into halves. A quotient that is rounded up may be one
- * too large in its last place; the next step corrects that. The remainder of f64 is inexact if the quotient
- * is 2^52 or more.
+ * ... 1 for f32, 2^2080, 2^2054 ... 1 for f64. All products and differences are exact: the quotient's part
+ * has at most 28 bits and a divisor of f32 24; one of f64 is split into halves. A quotient that is rounded up
+ * may be one too large in its last place; the next step corrects that.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "layers/layers.h"
 
-enum { F32_BITS = 27, F32_STEPS = 11, F64_BITS = 26, F64_STEPS = 2 };
+enum { F32_BITS = 27, F32_STEPS = 11, F64_BITS = 26, F64_STEPS = 81 };
 
 /* ---- RemainderHigh: the upper half of the digits of a divisor of f64. That of a large one is computed from
  * a smaller number, as a product would overflow ---- */
@@ -44,12 +43,25 @@ static const char *subtract(struct uk_graph *g, const char *quotient, const char
 }
 
 const char *uk_express_remainder_step(struct uk_graph *g, const struct uk_graph_node *n) {
-    const int places = (int)uk_attribute_int(n, "places", 0);
-    const char *quotient =
-        uk_format(&g->arena, "floor($0 / $1 * %s) * %s", uk_number_text(ldexp(1, -places), false),
-                  uk_number_text(ldexp(1, places), false));
+    const int places = (int)uk_attribute_int(n, "places", 0), some = places > 1000 ? 1000 : places,
+              more = places - some > 1000 ? 1000 : places - some;
+    const char *quotient;
 
-    return subtract(g, quotient, n->inputs > 2 ? "$2" : NULL);
+    if (n->inputs < 3) {
+        quotient = uk_format(&g->arena, "floor($0 / $1 * %s) * %s", uk_number_text(ldexp(1, -places), false),
+                             uk_number_text(ldexp(1, places), false));
+        return subtract(g, quotient, NULL);
+    }
+    /* The divisor times 2^places, in three factors, each a number of f64. If it is not finite, it is larger
+     * than the remainder. */
+    const char *power = uk_format(&g->arena, "%s * %s * %s", uk_number_text(ldexp(1, some), false),
+                                  uk_number_text(ldexp(1, more), false),
+                                  uk_number_text(ldexp(1, places - some - more), false));
+    return power ? uk_format(&g->arena,
+                             "select($1 * %1$s < inf, $0 - floor($0 / ($1 * %1$s)) * ($2 * %1$s) - "
+                             "floor($0 / ($1 * %1$s)) * (($1 - $2) * %1$s), $0)",
+                             power)
+                 : NULL;
 }
 
 /* ---- RemainderEnd: remainder so far, divisor, dividend, the divisor's upper half. The remainder of a finite
