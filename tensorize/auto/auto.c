@@ -8,6 +8,12 @@
 #include "tiling.h"
 #include "costing.h"
 
+/* Adds the cycles of a copy, in proportion at the least sizes. */
+static void add_cycles(struct uk_kernel_plan *p, double cycles) {
+    p->at_least *= p->cycles > 0 ? 1 + cycles / p->cycles : 1;
+    p->cycles += cycles;
+}
+
 /* Chooses a plan for the transposed stage, if there is one. */
 static enum uk_status choose_for(struct uk_schedule *s, struct uk_stage *st,
                                  const struct uk_transposing *transposing, struct uk_kernel_plan *p) {
@@ -19,7 +25,7 @@ static enum uk_status choose_for(struct uk_schedule *s, struct uk_stage *st,
     memcpy(st->operand, kept, sizeof kept);
     if (status == UK_NO_MATCH)
         return uk_context_forget(s->context), UK_OK;
-    p->cycles += transposing->cycles;
+    add_cycles(p, transposing->cycles);
     p->fit.transposed = transposing->map;
     return status;
 }
@@ -38,7 +44,7 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
         return status;
     if (transposing.weights) {
         status = uk_pack_by_map(s, st, &p->fit, transposing.weights, &packs);
-        p->cycles += uk_map_cycles(s, st, transposing.weights);
+        add_cycles(p, uk_map_cycles(s, st, transposing.weights));
         p->constants = uk_packed_constants(st, &p->fit);
     }
     if (!packs)

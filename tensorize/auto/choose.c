@@ -2,6 +2,7 @@
 /* Chooses the cheapest kernel for a stage: plans the stage with each candidate, and reports them. */
 #include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include "registry/operation.h"
 #include "stage.h"
@@ -36,6 +37,12 @@ static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const stru
     uk_text_free(t.text);
 }
 
+/* The cycles by which plans are compared. The panels of constants are the same for all sizes, so that a plan
+ * should lose little at any: the geometric mean of the cycles at usual sizes and at the least ones. */
+static double cycles_at_all(const struct uk_kernel_plan *p) {
+    return p->at_least > 0 ? sqrt(p->cycles * p->at_least) : p->cycles;
+}
+
 /* True if kernel p of the same operation and tile as `first` is not worth considering: it is not faster by
  * AUTO_MARGIN. A kernel in generic C and a native one are never compared. */
 static bool can_replace(const struct uk_kernel_plan *first, const struct uk_kernel_plan *p) {
@@ -45,7 +52,7 @@ static bool can_replace(const struct uk_kernel_plan *first, const struct uk_kern
     return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
            uk_kernel_nr(x) == uk_kernel_nr(y) && first->is_packed_by_loops == p->is_packed_by_loops &&
            !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
-           p->cycles >= first->cycles * (1 - AUTO_MARGIN);
+           cycles_at_all(p) >= cycles_at_all(first) * (1 - AUTO_MARGIN);
 }
 
 int uk_packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
@@ -62,6 +69,18 @@ static bool sums_windows(const struct uk_kernel *x, const struct uk_kernel *y) {
            uk_kernel_operation(y)->form == UK_OP_DEPTHWISE;
 }
 
+/* Sets the cycles at the least sizes. */
+static void estimate_at_least(struct uk_schedule *s, const struct uk_stage *st, bool by_first_tile,
+                              struct uk_kernel_plan *p) {
+    bool reads_constant = false;
+
+    for (int o = 1; o < st->operands; o++)
+        reads_constant |= st->operand[o].tensor->is_constant;
+    s->at_least = reads_constant;
+    p->at_least = reads_constant ? uk_estimate(s, st, &p->fit, by_first_tile) : 0;
+    s->at_least = false;
+}
+
 /* True if p takes fewer cycles, or not many more and is preferred: with more constants in panels, which take
  * no time here and are read line after line whatever the sizes are; or in one call for all rows, which enters
  * the kernel once. */
@@ -76,8 +95,8 @@ static bool is_cheaper(const struct uk_kernel_plan *p, const struct uk_kernel_pl
         return p->cycles < 2 * than->cycles;
     if (sums_windows(y, x))
         return than->cycles >= 2 * p->cycles;
-    return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
-           than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
+    return cycles_at_all(p) * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
+           cycles_at_all(than) * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
 }
 
 static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st,
@@ -90,6 +109,7 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
         return status;
     q.cycles = uk_estimate(s, st, &q.fit, false);
     q.constants = uk_packed_constants(st, &q.fit);
+    estimate_at_least(s, st, false, &q);
     if (is_cheaper(&q, p))
         *p = q;
     return UK_OK;
@@ -251,6 +271,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         return status;
     p->cycles = uk_estimate(s, st, &p->fit, by_first_tile) + border_cycles(s, st, &p->fit);
     p->constants = uk_packed_constants(st, &p->fit);
+    estimate_at_least(s, st, by_first_tile, p);
     if ((p->is_wasted = is_wasted(s, st, p))) {
         why->length = 0;
         uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
@@ -259,8 +280,10 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
         return status;
     status = pack_if_cheaper(s, st, p);
-    if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
+    if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit)) {
         p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+        estimate_at_least(s, st, by_first_tile, p);
+    }
     if (!status && i->row)
         uk_take_channel_blocks(s, st, &p->fit, &p->cycles);
     return status;

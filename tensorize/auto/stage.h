@@ -11,6 +11,9 @@
 struct uk_kernel_plan {
     struct uk_fit fit;
     double cycles;
+    /* The same at the least sizes that the program admits; 0: not estimated, because the stage reads no
+     * constants. */
+    double at_least;
     /* no kernel packs these panels: plain loops fill them */
     bool is_packed_by_loops;
     /* plain loops are faster */

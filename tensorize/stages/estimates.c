@@ -9,6 +9,7 @@ enum { GUESS = 1024 }; /* value of unknown sizes */
 struct evaluation {
     const struct uk_program *program;
     bool ignores_defined; /* sizes that --define makes constants have their defaults */
+    bool at_least;        /* sizes have their lower bounds instead of larger defaults */
     bool known;           /* cleared by a size without a value */
 };
 
@@ -39,6 +40,23 @@ static int64_t dense_stride(const struct uk_var *v, const struct evaluation *e) 
     return most;
 }
 
+/* The default of the size, or the lower bound, at least 1, that the program assumes for it if that is less.
+ */
+static int64_t least_of(const struct uk_var *v, const struct uk_program *p) {
+    int64_t least = 0;
+
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        const struct uk_index *r = a->relation, *low = r->op == UK_I_GE ? r->b : r->a,
+                              *high = r->op == UK_I_GE ? r->a : r->b;
+        int64_t n;
+
+        if ((r->op == UK_I_LE || r->op == UK_I_GE) && high->op == UK_I_VAR && high->var == v &&
+            uk_index_is_int(low, &n))
+            least = uk_max(least, uk_max(n, 1));
+    }
+    return least ? uk_min(least, v->default_value) : v->default_value;
+}
+
 /* The size's value by --define, by its definition, or by a `size` item; else, for a stride, that of dense
  * tensors. If there is none, clears `known`. */
 static int64_t value_of(const struct uk_var *v, void *user) {
@@ -54,7 +72,7 @@ static int64_t value_of(const struct uk_var *v, void *user) {
         return n;
     }
     if (v->has_default)
-        return v->default_value;
+        return e->at_least ? least_of(v, e->program) : v->default_value;
     const int64_t stride = dense_stride(v, e);
 
     e->known = e->known && stride;
@@ -63,7 +81,7 @@ static int64_t value_of(const struct uk_var *v, void *user) {
 
 /* The value of e, or 0 if it is unknown. */
 static int64_t evaluate(const struct uk_schedule *s, const struct uk_index *e, bool ignores_defined) {
-    struct evaluation v = {s->program, ignores_defined, true};
+    struct evaluation v = {s->program, ignores_defined, s->at_least, true};
     bool overflow = false;
     int64_t n = uk_index_eval(e, value_of, &v, &overflow);
 

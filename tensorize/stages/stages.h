@@ -214,6 +214,7 @@ struct uk_schedule {
     /* is_automatic: the steps are not written by the user. as_written: there are no steps, except those that
      * a GPU needs. */
     bool is_automatic, as_written;
+    bool at_least;              /* estimates take sizes at the lower bounds that the program assumes */
     struct uk_refused *refused; /* drafts that are not tried again, latest first */
     /* The stage being scheduled or lowered: if something is refused, its draft is. NULL: any draft may be at
      * fault. */
