@@ -62,6 +62,8 @@ static enum uk_status split_blocks(struct tiling *t) {
     uk_costing_begin(&c, t->s, t->st, t->fit, by_first_tile);
     if (t->window)
         return uk_order_window(t, &c);
+    if (uk_find_streams(t))
+        return uk_split_streams(t);
     uk_find_blocks(&c, &t->blocked);
     for (int v = 0; v < t->fit->axes && t->blocked.kc && !status; v++)
         if (uk_is_reduced(t->st, t->axis[v]) && !t->fit->max_extent[v])
@@ -286,7 +288,8 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
     begin(&t);
     t.window = uk_is_window(st, fit);
     status = split_blocks(&t);
-    if (status || (!t.window && (status = split_tiles(&t))) || (status = order_tile(&t)))
+    if (status || (!t.window && !t.panels_of_stream && (status = split_tiles(&t))) ||
+        (status = order_tile(&t)))
         return status;
     for (int o = st->operands - 1; o >= 1; o--)
         if (fit->panel[o].width && (status = pack_operand(&t, o)))

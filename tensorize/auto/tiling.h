@@ -18,6 +18,10 @@ struct tiling {
     int rows, columns; /* the fit's axes of the output's tile; -1: there is none */
     bool window;       /* uk_is_window */
     struct uk_blocks blocked;
+    /* streams.c: the fit's axis of the sum; the panels of a stream, and the terms that are read of one before
+     * the next. panels_of_stream 0: the stage is not read in streams. */
+    int sum;
+    int64_t panels_of_stream, terms_of_block;
     struct uk_loop
         *shared; /* the loop over blocks of columns, or blocks or tiles of rows, that threads share */
 };
@@ -26,6 +30,13 @@ struct tiling {
 bool uk_has_loops_for_threads(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* tiling.c: the length of blocks that divide n about evenly, a multiple of 8; `most` if n is at most that. */
 int64_t uk_even_block_length(int64_t n, int64_t most);
+
+/* ---- streams.c: products of one row, whose time is that of reading a constant ---- */
+
+/* Returns whether such a product should read its constant in several streams, and sets their lengths. */
+bool uk_find_streams(struct tiling *t);
+/* Creates the loops around the tile that do so. */
+enum uk_status uk_split_streams(struct tiling *t);
 
 /* ---- tiling_window.c: stages with loops that are no axis of the kernel: other sums, other rows ---- */
 
