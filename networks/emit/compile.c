@@ -17,9 +17,11 @@ static const char *reason(const struct uk_network *n) {
     return strncmp(message, "error: ", 7) ? message : message + 7;
 }
 
-/* Programs, and the modules that pack their constants, by function number. */
+/* Programs, and the modules that pack their constants, by function number; after them, second programs of
+ * functions in their order (single.c). */
 struct building {
     struct uk_program **program;
+    int programs;
     struct uk_module **packing;
 };
 
@@ -27,9 +29,10 @@ static enum uk_status parse_all(struct uk_network *n, bool packs, struct uk_prog
     enum uk_status s = UK_OK;
     char file[256];
 
-    for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
+    for (struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
         const char *text = packs ? f->text : f->plain_text;
         snprintf(file, sizeof file, "%s.uk", f->name);
+        f->single = -1;
         s = uk_program_parse(n->context, file, text, strlen(text), &program[f->number]);
         if (!s)
             s = uk_layer_schedule(n, f, program[f->number]);
@@ -112,7 +115,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
     const char *exported[NAMES];
     struct uk_bundle bundle = {
         .programs = b->program,
-        .count = n->plan.function_count,
+        .count = b->programs,
         .exported = exported,
         .source_is_llvm = true,
         .make_constant = make_constant,
@@ -166,25 +169,37 @@ static enum uk_status compile_all(struct uk_network *n, struct uk_compilation *c
     return s;
 }
 
+/* Prepares the programs whose constants are packed, and makes second programs. */
+static enum uk_status prepare_all(struct uk_network *n, const struct uk_options *options,
+                                  struct building *b) {
+    enum uk_status s = UK_OK;
+
+    for (struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
+        uk_progress_set(&n->context->progress, UK_PROGRESS_SCHEDULE, f->number);
+        if (f->text != f->plain_text)
+            s = prepare(b->program[f->number], options, &b->packing[f->number]);
+        if (!s)
+            s = uk_single_make(n, options, f, b->program[f->number], &b->program[b->programs]);
+        b->programs += !s && f->single >= 0;
+    }
+    return s;
+}
+
 static enum uk_status build(struct uk_network *n, struct uk_compilation *c, bool packs) {
     const size_t count = (size_t)n->plan.function_count + 1;
-    struct building b = {calloc(count, sizeof *b.program), packs ? calloc(count, sizeof *b.packing) : NULL};
+    struct building b = {calloc(2 * count, sizeof *b.program), n->plan.function_count,
+                         packs ? calloc(count, sizeof *b.packing) : NULL};
     enum uk_status s = b.program && (b.packing || !packs) ? parse_all(n, packs, b.program) : UK_OUT_OF_MEMORY;
 
-    for (const struct uk_layer_function *f = n->plan.functions; f && packs && !s; f = f->next)
-        if (f->text != f->plain_text) {
-            uk_progress_set(&n->context->progress, UK_PROGRESS_SCHEDULE, f->number);
-            s = prepare(b.program[f->number], &c->options, &b.packing[f->number]);
-        }
+    if (!s && packs)
+        s = prepare_all(n, &c->options, &b);
     if (!s)
         s = compile_all(n, c, &b);
     uk_progress_set(&n->context->progress, UK_PROGRESS_NONE, 0);
-    for (int i = 0; i < n->plan.function_count; i++) {
-        if (b.packing)
-            uk_module_destroy(b.packing[i]);
-        if (b.program)
-            uk_program_destroy(b.program[i]);
-    }
+    for (int i = 0; i < n->plan.function_count && b.packing; i++)
+        uk_module_destroy(b.packing[i]);
+    for (int i = 0; i < b.programs && b.program; i++)
+        uk_program_destroy(b.program[i]);
     free(b.packing);
     free(b.program);
     return s;

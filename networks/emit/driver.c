@@ -65,9 +65,27 @@ static void put_constant(struct uk_driver *d, const struct uk_layer *l, int i) {
     }
 }
 
+/* Writes the call itself. without: number of the size that the function does not take; -1: it takes all. */
+static void put_call_of(struct uk_driver *d, const struct uk_layer *l, const char *suffix, int without) {
+    struct uk_text *t = &d->text;
+
+    uk_put(t, "call i32 @%s%s(", l->function->name, suffix);
+    for (int i = 0; i < l->sizes; i++)
+        if (i != without)
+            uk_put(t, "i64 %%n%d.%d, ", l->number, i);
+    for (int i = 0; i < l->arguments; i++) {
+        if (is_constant(l, i))
+            put_constant(d, l, i);
+        else
+            uk_put(t, "ptr %%p%d.%d, ", l->number, i);
+    }
+    uk_put(t, "ptr %%p%d.%d)\n", l->number, l->arguments);
+}
+
 /* Writes a call. %s<layer> becomes the layer's status; %p<layer>.<argument> are the addresses of its
- * arguments. */
+ * arguments, %n<layer>.<size> its sizes. */
 static void put_call(struct uk_driver *d, const struct uk_layer *l) {
+    const int single = l->function->single;
     struct uk_text *t = &d->text;
     char name[UK_CONSTANT_NAME];
 
@@ -80,16 +98,25 @@ static void put_call(struct uk_driver *d, const struct uk_layer *l) {
         snprintf(name, sizeof name, "n%d.%d", l->number, i);
         uk_driver_put_form(t, &l->size[i], 1, name);
     }
-    uk_put(t, "  %%s%d = call i32 @%s(", l->number, l->function->name);
-    for (int i = 0; i < l->sizes; i++)
-        uk_put(t, "i64 %%n%d.%d, ", l->number, i);
-    for (int i = 0; i < l->arguments; i++) {
-        if (is_constant(l, i))
-            put_constant(d, l, i);
-        else
-            uk_put(t, "ptr %%p%d.%d, ", l->number, i);
+    if (single < 0) {
+        uk_put(t, "  %%s%d = ", l->number);
+        put_call_of(d, l, "", -1);
+        return;
     }
-    uk_put(t, "ptr %%p%d.%d)\n", l->number, l->arguments);
+    uk_put(t,
+           "  %%single%1$d = icmp eq i64 %%n%1$d.%2$d, 1\n"
+           "  br i1 %%single%1$d, label %%one%1$d, label %%more%1$d\n"
+           "one%1$d:\n"
+           "  %%s%1$d.one = ",
+           l->number, single);
+    put_call_of(d, l, "_single", single);
+    uk_put(t, "  br label %%called%1$d\nmore%1$d:\n  %%s%1$d.more = ", l->number);
+    put_call_of(d, l, "", -1);
+    uk_put(t,
+           "  br label %%called%1$d\n"
+           "called%1$d:\n"
+           "  %%s%1$d = phi i32 [ %%s%1$d.one, %%one%1$d ], [ %%s%1$d.more, %%more%1$d ]\n",
+           l->number);
 }
 
 /* Writes the instructions at the beginning of a run, which end it before anything is written if it cannot

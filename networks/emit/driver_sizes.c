@@ -2,6 +2,7 @@
 /* Open sizes in the driver: arguments of a run, forms, and workspaces at the sizes that need most. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include "emit/emit.h"
 
 void uk_driver_put_sizes(struct uk_text *t, const struct uk_network *n) {
@@ -44,16 +45,23 @@ void uk_driver_put_form(struct uk_text *t, const struct uk_size_form *f, int64_t
     uk_put(t, "  %%%s = add i64 0, %s%s%s\n", name, f->terms ? "%" : "", f->terms ? name : "", sum);
 }
 
-void uk_driver_declare(struct uk_text *t, const struct uk_layer *l) {
-    uk_put(t, "declare i64 @%s_workspace(", l->function->name);
-    for (int i = 0; i < l->sizes; i++)
+/* suffix: of the functions' names; sizes: number of their sizes. */
+static void declare(struct uk_text *t, const struct uk_layer *l, const char *suffix, int sizes) {
+    uk_put(t, "declare i64 @%s%s_workspace(", l->function->name, suffix);
+    for (int i = 0; i < sizes; i++)
         uk_put(t, "%si64", i ? ", " : "");
-    uk_put(t, ")\ndeclare i32 @%s(", l->function->name);
-    for (int i = 0; i < l->sizes; i++)
+    uk_put(t, ")\ndeclare i32 @%s%s(", l->function->name, suffix);
+    for (int i = 0; i < sizes; i++)
         uk_put(t, "i64, ");
     for (int i = 0; i < l->arguments; i++)
         uk_put(t, "ptr, ");
     uk_put(t, "ptr)\n");
+}
+
+void uk_driver_declare(struct uk_text *t, const struct uk_layer *l) {
+    declare(t, l, "", l->sizes);
+    if (l->function->single >= 0)
+        declare(t, l, "_single", l->sizes - 1);
 }
 
 /* ---- workspaces ---- */
@@ -68,14 +76,24 @@ static bool grows(const struct uk_layer *l) {
     return grow;
 }
 
-/* Writes a call of the layer's NAME_workspace at the point. */
+/* Writes a call of the layer's NAME_workspace at the point, or if is_single of NAME_single_workspace. */
 static void put_workspace(struct uk_text *t, const struct uk_network *n, const struct uk_layer *l, int point,
-                          int *count) {
-    const int k = (*count)++;
+                          bool is_single, int *count) {
+    const int k = (*count)++, single = is_single ? l->function->single : -1;
+    const char *before = "";
+    int64_t steps[UK_MAX_OPEN] = {0};
 
-    uk_put(t, "  %%work%d = call i64 @%s_workspace(", k, l->function->name);
-    for (int i = 0; i < l->sizes; i++)
-        uk_put(t, "%si64 %" PRId64, i ? ", " : "", uk_form_value(&l->size[i], n->graph.points.size[point]));
+    if (n->graph.open_count)
+        memcpy(steps, n->graph.points.size[point], sizeof steps);
+    if (is_single)
+        steps[l->size[single].term[0].a] = 1;
+    uk_put(t, "  %%work%d = call i64 @%s%s_workspace(", k, l->function->name, is_single ? "_single" : "");
+    for (int i = 0; i < l->sizes; i++) {
+        if (i == single)
+            continue;
+        uk_put(t, "%si64 %" PRId64, before, uk_form_value(&l->size[i], steps));
+        before = ", ";
+    }
     uk_put(t,
            ")\n"
            "  %%bytes%1$d = add i64 %%work%1$d, %2$" PRId64 "\n"
@@ -101,8 +119,11 @@ int uk_driver_put_memory(struct uk_text *t, const struct uk_network *n) {
     for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
         if (is_covered(n, l))
             continue;
-        for (int p = 0; p < (grows(l) ? 1 : n->graph.points.count); p++)
-            put_workspace(t, n, l, p, &count);
+        for (int p = 0; p < (grows(l) ? 1 : n->graph.points.count); p++) {
+            put_workspace(t, n, l, p, false, &count);
+            if (l->function->single >= 0)
+                put_workspace(t, n, l, p, true, &count);
+        }
     }
     return count;
 }

@@ -101,6 +101,14 @@ enum uk_status uk_network_refuse_states(struct uk_network *n, const char *what);
 enum uk_status uk_layer_schedule(const struct uk_network *n, const struct uk_layer_function *f,
                                  struct uk_program *p);
 
+/* ---- single.c ---- */
+
+/* Makes the second program of a function, for runs in which its size number f->single is 1. *single: NULL,
+ * and f->single -1, if the function needs none. range: its program for all sizes. */
+enum uk_status uk_single_make(struct uk_network *n, const struct uk_options *options,
+                              struct uk_layer_function *f, struct uk_program *range,
+                              struct uk_program **single);
+
 /* ---- compile.c ---- */
 
 /* Options and destination of a compilation. */
@@ -199,7 +207,7 @@ char *uk_driver_header(const struct uk_network *n, enum uk_home home);
 void uk_driver_put_sizes(struct uk_text *t, const struct uk_network *n);
 /* Writes the instructions that compute the form times `factor`; %NAME becomes it. */
 void uk_driver_put_form(struct uk_text *t, const struct uk_size_form *f, int64_t factor, const char *name);
-/* Writes the declaration of the function and of that which returns its workspace. */
+/* Writes the declarations of the layer's functions and of those which return their workspaces. */
 void uk_driver_declare(struct uk_text *t, const struct uk_layer *l);
 /* Writes the instructions that compute the largest end of a workspace, at least the plan's bytes. Returns the
  * number k of the variable %mostK. */

@@ -19,7 +19,7 @@ const char *uk_network_progress(const struct uk_network *n, int *layer) {
         i = -1;
     for (const struct uk_layer *l = n ? n->plan.layers : NULL; i >= 0 && l && l->function->number != function;
          l = l->next)
-        i++;
+        i = l->next ? i + 1 : -1; /* a second program of some function */
     if (layer)
         *layer = i;
     return words[stage];

@@ -20,6 +20,9 @@ struct uk_layer_function {
     const char *key;        /* hash of the text, by which schedules name it */
     const char *steps;      /* NULL: automatic */
     int64_t work;           /* maximum of its layers' `work` */
+    /* The code for which the network is compiled has a second program, NAME_single, for runs in which the
+     * size of that number is 1; -1: it has none. */
+    int single;
 };
 
 struct uk_layer {
