@@ -26,6 +26,7 @@ source, uk, cc, *targets = [word for word in sys.argv[1:] if word != "--all"]
 is_whole = "--all" in sys.argv
 OK, INVALID_ARGUMENT, INVALID_SIZE, REFUSED = 0, 1, 2, 6
 FEW = ["byte_rows", "broadcasts"]
+STATES = ["--state=past_k=present_k", "--state=past_v=present_v"]
 failures = []
 
 # Without a file: runs. With a file: runs before and after it is given, and gives it in wrong ways. Prints statuses, then
@@ -180,9 +181,9 @@ def compile_both(name, target, options, ending):
         run(*compiled, "-o", f"{made}.{ending}", *words)
 
 
-def compare(name, target, ending="o", bounds=(), sizes=((),)):
+def compare(name, target, ending="o", bounds=(), sizes=((),), more=()):
     """Runs both objects of NAME.onnx for the target, at each of the sizes. Returns the statuses."""
-    compile_both(name, target, [f"--size={size}" for size in bounds], ending)
+    compile_both(name, target, [*(f"--size={size}" for size in bounds), *more], ending)
     found = []
     for drawn in sizes:
         defined = [f"-DSIZES={''.join(f', {size}' for size in drawn)}", "-DIS_OPEN"] if drawn else []
@@ -218,11 +219,12 @@ def check_equal():
 
 
 def check_open():
-    """Open sizes; one that is out of its range is refused."""
+    """Open sizes, also with keys and values that stay in memory; one that is out of its range is refused."""
     write("decoder.onnx", open_networks.decoder())
-    found = compare("decoder", "x86_64-avx2", bounds=["batch=1", "seq=1..8", "past=0..32"], sizes=[(3, 5), (3, 33)])
-    if found != [OK, INVALID_SIZE]:
-        fail(f"decoder has the statuses {found}")
+    for states in ([], STATES):
+        found = compare("decoder", "x86_64-avx2", bounds=["batch=1", "seq=1..8", "past=0..32"], sizes=[(1, 5) if states else (3, 5), (3, 33)], more=states)
+        if found != [OK, INVALID_SIZE]:
+            fail(f"decoder {' '.join(states)} has the statuses {found}")
 
 
 def check_files():
