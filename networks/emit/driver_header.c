@@ -74,13 +74,17 @@ static void put_argument(struct uk_text *t, const struct uk_network *n, const st
 
 static void put_checks(struct uk_text *t, const struct uk_network *n) {
     uk_put(t, n->graph.open_count ? "    int64_t z[%d];\n\n" : "\n", n->graph.open_count);
-    for (int i = 0; i < n->graph.open_count; i++)
-        uk_put(t,
-               "    if (sizes[%1$d] < %2$" PRId64 " || sizes[%1$d] > %3$" PRId64
-               " || sizes[%1$d] %% %4$" PRId64 ")\n"
-               "        return %5$d; /* UK_INVALID_SIZE */\n"
-               "    z[%1$d] = sizes[%1$d] / %4$" PRId64 ";\n",
-               i, n->size[i].lower, n->size[i].upper, n->size[i].step, UK_INVALID_SIZE);
+    for (int i = 0; i < n->graph.open_count; i++) {
+        const struct uk_network_size *z = &n->size[i];
+        uk_put(t, "    if (sizes[%1$d] < %2$" PRId64 " || sizes[%1$d] > %3$" PRId64, i, z->lower, z->upper);
+        if (z->step != 1)
+            uk_put(t, " || sizes[%d] %% %" PRId64, i, z->step);
+        uk_put(t, ")\n        return %d; /* UK_INVALID_SIZE */\n    z[%d] = sizes[%d]", UK_INVALID_SIZE, i,
+               i);
+        if (z->step != 1)
+            uk_put(t, " / %" PRId64, z->step);
+        uk_put(t, ";\n");
+    }
 }
 
 /* ---- loops ---- */
