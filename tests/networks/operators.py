@@ -22,7 +22,7 @@ def cases(module):
     return loaded.CASES if every > 1 else {**loaded.CASES, **getattr(loaded, "MORE", {})}
 
 
-wrong = [line for module in modules for line in defined.failures(uk, evaluate, cases(module), every, targets)]
+wrong = defined.failures(uk, evaluate, {f"{module}.{name}": case for module in modules for name, case in cases(module).items()}, every, targets)
 for line in wrong:
     print(line)
 sys.exit(bool(wrong) or not modules)
