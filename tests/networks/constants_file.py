@@ -207,7 +207,7 @@ def check_equal():
     makes = {**small_networks.ALL, **every_operator.ALL}
     for name, make in makes.items():
         write(f"{name}.onnx", make())
-    names = list(makes) if is_whole else FEW
+    names = list(makes) if is_whole else FEW[:1]
     refused = [name for name in names if compare(name, "x86_64-avx2") != [OK]]
     if len(refused) > len(names) / 4:
         fail(f"{' '.join(refused)} of {len(names)} networks do not run on the pattern")
@@ -215,7 +215,7 @@ def check_equal():
         for name in FEW if is_whole else FEW[:1]:
             if compare(name, target) != [OK]:
                 fail(f"{name} for {target} does not run")
-    compare("convolutions", "x86_64-avx2", ending="so")
+    compare("broadcasts", "x86_64-avx2", ending="so")
 
 
 def check_open():
