@@ -147,6 +147,44 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
     return s;
 }
 
+/* True if the windows of all elements are squares that do not overlap and fill the result. */
+static bool has_square_tiles(const struct uk_window *w) {
+    bool has = w->dimensions == 2 && w->stride[0] == w->stride[1] && w->stride[0] > 1;
+
+    for (int d = 0; d < w->dimensions && has; d++)
+        has = w->kernel[d] == w->stride[d] && w->dilation[d] == 1 && !w->before[d] &&
+              w->in[d] == w->out[d] * w->stride[d];
+    return has;
+}
+
+/* A constant filter whose windows do not overlap: a product per pixel, whose blocks of results become pixels.
+ * The node stays if it is of another kind. */
+enum uk_status uk_expand_conv_transpose(struct uk_graph *g, struct uk_graph_node *n,
+                                        struct uk_graph_node **first) {
+    struct uk_expansion e = uk_expansion_begin(g, n, first);
+    struct uk_graph_value *x = uk_node_input(n, 0), *f = uk_node_input(n, 1), *bias = uk_node_input(n, 2);
+    struct uk_window w;
+
+    if (!x || !f || !f->data || x->rank != 4 || f->rank != 4 || uk_attribute_int(n, "group", 1) != 1 ||
+        f->extent[0] != x->extent[1] || (bias && !bias->data))
+        return UK_OK;
+    const enum uk_status s = transposed_window(g, n, &w);
+    if (s || !has_square_tiles(&w))
+        return s;
+    const int64_t block = w.stride[0], channels = f->extent[1], perm[] = {2, 3, 1, 0},
+                  filters[] = {block * block * channels, f->extent[0], 1, 1},
+                  biases[] = {block * block, channels};
+    f = uk_expand_reshape(&e, NULL, uk_expand_transpose(&e, NULL, f, 4, perm), 4, filters);
+    if (bias) {
+        bias = uk_expand_to(&e, NULL, "Expand", 2, bias, uk_expand_ints(&e, 2, biases));
+        bias = uk_expand_reshape(&e, NULL, bias, 1, filters);
+    }
+    x = uk_expand_to(&e, NULL, "Conv", 3, x, f, bias);
+    uk_expand_to(&e, n->output[0], "DepthToSpace", 1, x);
+    uk_expand_int(&e, "blocksize", block);
+    return uk_expansion_end(&e);
+}
+
 enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node *n) {
     const int64_t groups = uk_attribute_int(n, "group", 1);
     int64_t channels;

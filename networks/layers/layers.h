@@ -292,7 +292,8 @@ UK_WRITE(reduce);
 UK_WRITE(reduce_log_sum_exp);
 UK_INFER(arg);
 UK_WRITE(arg);
-UK_INFER(conv_transpose); /* conv.c */
+UK_EXPAND(conv_transpose); /* conv.c */
+UK_INFER(conv_transpose);
 UK_WRITE(conv_transpose);
 UK_INFER(concat); /* move.c */
 UK_WRITE(concat);

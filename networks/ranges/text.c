@@ -199,25 +199,30 @@ static bool has_part(const struct uk_size_form *f, const struct uk_size_form *pa
     return !uk_form_is_affine(part);
 }
 
+/* Returns the number of the largest size that is a part of the form; -1: none is. */
+static int largest_part(const struct uniting *u, const struct uk_size_form *f) {
+    int found = -1;
+
+    for (int i = 0; i < u->sizes; i++)
+        if (has_part(f, &u->size[i]) && (found < 0 || has_part(&u->size[i], &u->size[found])))
+            found = i;
+    return found;
+}
+
 /* Writes a form with products as the sum of sizes that were written before and an affine rest: so a part of a
  * concatenation begins at the sum of the extents before it. A subscript needs such sizes, which are extents.
  * False: it is no such sum. */
 static bool put_sum(struct uniting *u, struct uk_text *out, const struct uk_size_form *f) {
     struct uk_size_form rest = *f;
     struct uk_text sum = {0};
-    int parts = 0;
+    bool fits = true;
+    int part;
 
-    for (int before = -1; !uk_form_is_affine(&rest) && parts > before;) {
-        before = parts;
-        for (int i = 0; i < u->sizes && parts < MOST_SIZES; i++) {
-            struct uk_size_form less = rest;
-            if (!has_part(&rest, &u->size[i]) || !uk_form_subtract(&less, &u->size[i]))
-                continue;
-            uk_put(&sum, "%s%s", parts++ ? " + " : "(", u->name[i]);
-            rest = less;
-        }
+    for (int parts = 0; fits && parts < MOST_SIZES && (part = largest_part(u, &rest)) >= 0; parts++) {
+        uk_put(&sum, "%s%s", parts ? " + " : "(", u->name[part]);
+        fits = uk_form_subtract(&rest, &u->size[part]);
     }
-    const bool found = uk_form_is_affine(&rest);
+    const bool found = fits && uk_form_is_affine(&rest);
     if (found && rest.terms) {
         uk_put(&sum, " + ");
         put_affine(u, &sum, &rest);

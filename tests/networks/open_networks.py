@@ -95,10 +95,10 @@ def slices():
 
 def scales():
     """Images of several scales, each as one row per channel, next to each other, as detectors join their predictions."""
-    pooled = [node("MaxPool", [a], [b], kernel_shape=[2, 2], strides=[2, 2]) for a, b in (("a", "b"), ("b", "c"))]
+    pooled = [node("MaxPool", [a], [b], kernel_shape=[2, 2], strides=[2, 2]) for a, b in (("x", "p"), ("p", "b"), ("b", "c"))]
     rows = [node("Reshape", [a, "shape"], [f"{a}_rows"]) for a in "abcd"]
-    nodes = [node("Relu", ["x"], ["a"]), *pooled, node("Neg", ["x"], ["d"]), *rows, node("Concat", [f"{a}_rows" for a in "badc"], ["all"], axis=2), node("Tanh", ["all"], ["y"])]
-    return model(nodes, [value("x", [1, 3, "height", "width"])], [value("y", [1, 3, "n"])], [tensor("shape", [3], [1, 3, -1], INT64)])
+    nodes = [*pooled, node("ConvTranspose", ["p", "w"], ["a"], kernel_shape=[2, 2], strides=[2, 2]), node("Neg", ["x"], ["d"]), *rows, node("Concat", [f"{a}_rows" for a in "badc"], ["all"], axis=2), node("Tanh", ["all"], ["y"])]
+    return model(nodes, [value("x", [1, 3, "height", "width"])], [value("y", [1, 3, "n"])], [weights(1, "w", [3, 3, 2, 2]), tensor("shape", [3], [1, 3, -1], INT64)])
 
 
 def upsampled():
@@ -184,7 +184,7 @@ NETWORKS = {
     "batches": (batches(), ["batch=2..3", "seq=1..3", "past=1..20"]),
     "shapes": (shapes(), ["batch=1..5", "seq=1..9"]),
     "slices": (slices(), ["past=0..7", "seq=1..9"]),
-    "scales": (scales(), ["height=8..40:8", "width=4..36:4"]),
+    "scales": (scales(), ["height=8..40:8", "width=8..32:8"]),
     "upsampled": (upsampled(), ["batch=1..2", "height=3..17", "width=4..20:2"]),
     "convolutions": (small_networks.convolutions("batch", "height", "width"), ["batch=1..3", "height=8..40:4", "width=8..24:4"]),
     "unions": (small_networks.unions("batch", "height", "width"), ["batch=1..3", "height=1..9", "width=2..17"]),

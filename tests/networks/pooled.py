@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places of MaxPool, MaxUnpool and Col2Im, from ONNX's definitions."""
+"""Places of MaxPool, MaxUnpool and Col2Im, and ConvTranspose whose windows do not overlap, from ONNX's definitions."""
 
 import itertools
 import math
@@ -98,7 +98,32 @@ def summed(x, image, block, strides=None, dilations=None, pads=None):
 
 X, BYTES = drawn(DRAW, (2, 3, 5, 6)), whole(DRAW, (2, 2, 5, 4), 0, 3, UINT8)
 ODD = Array((1, 2, 3, 3), [1.0, NAN, NAN, 2.0, 3.0, 3.0, -math.inf, 1.0, 3.0] + [-math.inf] * 9)
+def tiled(kernel, bias=True, constants=("w", "b"), pads=None, more=None, strides=None, batch=1, sizes=(3, 4)):
+    """ConvTranspose: each element of the image makes a tile of the result, cut off by pads or followed by zeros (more)."""
+    x, w, b = drawn(DRAW, (batch, 5, *sizes)), drawn(DRAW, (5, 3, *kernel)), drawn(DRAW, (3,)) if bias else None
+    s, p, m = strides or kernel, pads or [0] * 4, more or [0, 0]
+    x.values[-1] = NAN
+    out = [s[i] * (sizes[i] - 1) + kernel[i] + m[i] - p[i] - p[2 + i] for i in range(2)]
+
+    def element(n, o, *at):
+        total = b[(o,)] if bias else 0.0
+        for r in itertools.product(*map(range, kernel)):
+            place = [at[i] + p[i] - r[i] for i in range(2)]
+            if all(v % s[i] == 0 and 0 <= v // s[i] < sizes[i] for i, v in enumerate(place)):
+                total += sum(x[n, c, place[0] // s[0], place[1] // s[1]] * w[c, o, r[0], r[1]] for c in range(5))
+        return total
+    y = made((batch, 3, *out), element)
+    given = {k: v for k, v in {"x": x, "w": w, "b": b}.items() if v and k not in constants}
+    fixed = [tensor(k, v.shape, v.values) for k, v in {"w": w, "b": b}.items() if v and k in constants]
+    attributes = {"strides": s, **({"pads": pads} if pads else {}), **({"output_padding": more} if more else {})}
+    return Case(model([node("ConvTranspose", ["x", "w", *(["b"] if bias else [])], ["y"], **attributes)], [value(k, v.shape) for k, v in given.items()], [value("y", y.shape)], fixed),
+                given, [y], 2e-6)
+
+
 CASES = {
+    "tiles": tiled([2, 2]), "tiles_three": tiled([3, 3], bias=False, batch=2), "tiles_computed": tiled([2, 2], constants=()), "tiles_bias": tiled([2, 2], constants=("w",)),
+    "tiles_cut": tiled([2, 2], pads=[1, 0, 0, 1]), "tiles_apart": tiled([2, 2], strides=[3, 3]), "tiles_followed": tiled([2, 2], more=[1, 0]), "tiles_oblong": tiled([2, 3]),
+    "tiles_one": tiled([2, 2], sizes=(1, 1)),
     "places": pooled(X, [2, 2]), "places_columns": pooled(X, [2, 3], [2, 1], columns=True), "places_pads": pooled(X, [3, 3], [2, 2], pads=[1, 2, 2, 1]),
     "places_dilated": pooled(X, [2, 2], dilations=[2, 3], pads=[1, 0, 0, 2]), "places_ceil": pooled(X, [3, 2], [2, 3], ceil=True), "places_ties": pooled(BYTES, [2, 2], pads=[1, 1, 1, 1]),
     "places_signed": pooled(whole(DRAW, (1, 2, 4, 4), -128, -127, INT8), [3, 3], pads=[1, 1, 1, 1], columns=True), "places_nan": pooled(ODD, [2, 2], pads=[1, 1, 1, 1]),
