@@ -86,7 +86,7 @@ LLVMValueRef uk_math_erfc(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef size = uk_math_size(m, x), one = uk_math_number(m, 1);
     LLVMValueRef a = uk_math_where(m, LLVMRealOGT, size, end, uk_math_number(m, end), size);
     const struct uk_math_pair square = uk_math_product(m, a, a),
-                              d = uk_math_sum_any(m, one, uk_math_multiply(m, a, uk_math_number(m, 0.5)));
+                              d = uk_math_one_and(m, uk_math_multiply(m, a, uk_math_number(m, 0.5)));
     const struct uk_math_pair t = uk_math_quotient(m, (struct uk_math_pair){one, NULL}, d);
     const struct uk_math_pair factor = uk_math_multiply_pairs(m, t, tail_series(m, t));
     LLVMValueRef r = uk_math_times_exp(

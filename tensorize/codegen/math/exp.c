@@ -6,6 +6,7 @@
  *
  * Where exp(x) and exp(-x), or 1, partly cancel (expm1, sinh, cosh), exp(r) - 1 is a pair.
  */
+#include <math.h>
 #include "numbers.h"
 
 /* 2^n. The bits of 1.5 * 2^23 + n (f64: 1.5 * 2^52 + n) have n in the lowest places, and the bits above are
@@ -34,18 +35,38 @@ static LLVMValueRef shifter(const struct uk_math *m) {
     return uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23);
 }
 
-static struct uk_math_reduced reduce(const struct uk_math *m, LLVMValueRef x) {
+/* n, and x - n times the first part of ln 2, exact: that part has few enough bits that its product with n is
+ * exact. */
+static struct uk_math_reduced begin_reduction(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef large = shifter(m);
     LLVMValueRef shifted = uk_math_multiply_add(m, x, uk_math_number(m, 0x1.71547652b82fep+0), large);
     LLVMValueRef n = uk_math_subtract(m, shifted, large);
-    LLVMValueRef low = uk_math_number(m, m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20);
-    /* The first part of ln 2 has few enough bits that its product with n is exact. */
-    LLVMValueRef first = uk_math_multiply_add(
-        m, n, uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1), x);
-    LLVMValueRef r = uk_math_multiply_add(m, n, low, first);
+    LLVMValueRef first = uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1);
 
-    return (struct uk_math_reduced){shifted, n, r,
-                                    uk_math_multiply_add(m, n, low, uk_math_subtract(m, first, r))};
+    return (struct uk_math_reduced){shifted, n, uk_math_multiply_add(m, n, first, x), NULL};
+}
+
+/* The rest of -ln 2 */
+static LLVMValueRef second_part(const struct uk_math *m) {
+    return uk_math_number(m, m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20);
+}
+
+static struct uk_math_reduced reduce(const struct uk_math *m, LLVMValueRef x) {
+    struct uk_math_reduced a = begin_reduction(m, x);
+    LLVMValueRef first = a.r;
+
+    a.r = uk_math_multiply_add(m, a.n, second_part(m), first);
+    a.low = uk_math_multiply_add(m, a.n, second_part(m), uk_math_subtract(m, first, a.r));
+    return a;
+}
+
+struct uk_math_reduced uk_math_reduce(const struct uk_math *m, struct uk_math_pair x) {
+    struct uk_math_reduced a = begin_reduction(m, x.high);
+    const struct uk_math_pair r = uk_math_sum(m, a.r, uk_math_multiply_add(m, a.n, second_part(m), x.low));
+
+    a.r = r.high;
+    a.low = r.low;
+    return a;
 }
 
 void uk_math_powers(const struct uk_math *m, const struct uk_math_reduced *x, LLVMValueRef factor[2]) {
@@ -115,15 +136,6 @@ LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x) {
     return uk_math_with_sign(m, small, x); /* -0 too */
 }
 
-struct uk_math_reduced uk_math_reduce(const struct uk_math *m, struct uk_math_pair x) {
-    struct uk_math_reduced a = reduce(m, x.high);
-    const struct uk_math_pair r = uk_math_sum(m, a.r, uk_math_add(m, a.low, x.low));
-
-    a.r = r.high;
-    a.low = r.low;
-    return a;
-}
-
 struct uk_math_pair uk_math_growth(const struct uk_math *m, const struct uk_math_reduced *x) {
     LLVMValueRef square = uk_math_multiply(m, x->r, x->r);
 
@@ -134,10 +146,15 @@ LLVMValueRef uk_math_times_exp(const struct uk_math *m, struct uk_math_pair fact
     const struct uk_math_reduced a = uk_math_reduce(m, x);
     const struct uk_math_pair e = uk_math_growth(m, &a);
     LLVMValueRef low = uk_math_multiply_add(m, factor.high, e.low, factor.low);
+    /* 2^n may not be a normal number, 2^(n + raised) is. */
+    const int raised = m->is_double ? 512 : 64;
+    LLVMValueRef bits =
+        LLVMBuildAdd(m->g->b, uk_math_bits(m, a.shifted), uk_math_integer(m, (uint64_t)raised), "");
 
     low = uk_math_multiply_add(m, factor.low, e.high, low);
     low = uk_math_multiply_add(m, factor.high, e.high, low);
-    return scale(m, uk_math_add(m, factor.high, low), &a);
+    low = uk_math_multiply(m, uk_math_add(m, factor.high, low), power_of_two(m, bits));
+    return uk_math_multiply(m, low, uk_math_number(m, ldexp(1, -raised)));
 }
 
 /* 2^(-n * times) for n >= -40. Below 2^-100 it is too small to matter, and is replaced by that: another

@@ -16,8 +16,7 @@
 /* a / (1 + a / 4) of a >= 0. */
 static struct uk_math_pair compressed(const struct uk_math *m, LLVMValueRef a) {
     LLVMValueRef one = uk_math_number(m, 1);
-    const struct uk_math_pair divisor =
-        uk_math_sum_any(m, one, uk_math_multiply(m, a, uk_math_number(m, 0.25)));
+    const struct uk_math_pair divisor = uk_math_one_and(m, uk_math_multiply(m, a, uk_math_number(m, 0.25)));
     LLVMValueRef w = uk_math_divide(m, a, divisor.high);
     const struct uk_math_pair back = uk_math_product(m, w, divisor.high);
 

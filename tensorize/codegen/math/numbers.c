@@ -107,6 +107,13 @@ struct uk_math_pair uk_math_sum_any(const struct uk_math *m, LLVMValueRef a, LLV
     return (struct uk_math_pair){high, uk_math_add(m, low, uk_math_subtract(m, b, rest))};
 }
 
+struct uk_math_pair uk_math_one_and(const struct uk_math *m, LLVMValueRef b) {
+    LLVMValueRef one = uk_math_number(m, 1), high = uk_math_add(m, one, b);
+
+    /* The difference is exact: it is below `high`, and a multiple of its last place. */
+    return (struct uk_math_pair){high, uk_math_add(m, b, uk_math_subtract(m, one, high))};
+}
+
 /* Splits a number into the first half of its bits and the rest: products of halves are exact. (The product
  * of two second halves of f64 may be rounded by one part in 2^53 of itself, far below the precision of a
  * pair.) */

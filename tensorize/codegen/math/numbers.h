@@ -54,6 +54,8 @@ LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const s
  * leaves the range of normal numbers. */
 struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 struct uk_math_pair uk_math_sum_any(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+/* 1 + b of b >= 0, exact. */
+struct uk_math_pair uk_math_one_and(const struct uk_math *m, LLVMValueRef b);
 struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 /* Without the product of the two second parts, which is below the last place of a pair. */
 struct uk_math_pair uk_math_multiply_pairs(const struct uk_math *m, struct uk_math_pair a,
