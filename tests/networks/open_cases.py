@@ -15,8 +15,9 @@ import sys
 
 import onnx_writer
 
-# What else may happen: rows for boxes that may be chosen are as many as for the largest number of boxes; positions after the last row of a table.
-EXPECTED = {"suppressed": "an output has another shape", "rotary": "a layer refuses its arguments"}
+# What else may happen: rows for boxes that may be chosen are as many as for the largest number of boxes; drawn places are outside of a tensor.
+OUTSIDE = "a layer refuses its arguments"
+EXPECTED = {"suppressed": "an output has another shape", "rotary": OUTSIDE, "indexed": OUTSIDE}
 MORE = 8  # values of a range above the case's own
 WRONG = re.compile(r"_layer_\d+\.uk:|^ranges: [^:]*=", re.MULTILINE)  # errors of compilation, and of comparison
 
