@@ -371,6 +371,8 @@ for axis, shape in ((0, (3, 5)), (1, (6, 3)), (-1, (6, 3))):
 # ---- recurrent operators with drawn attributes; ONNX Runtime has no layout 1, and states of empty sequences are 0 there ----
 
 FUNCTIONS = {"Relu": 0, "Tanh": 0, "Sigmoid": 0, "Affine": 2, "LeakyRelu": 1, "ThresholdedRelu": 1, "ScaledTanh": 2, "HardSigmoid": 2, "Elu": 1, "Softsign": 0, "Softplus": 0}
+# Gates that are not bounded make states grow until they overflow, and then the order of a sum decides its sign.
+BOUNDED = ["Tanh", "Sigmoid", "ScaledTanh", "HardSigmoid", "Softsign"]
 
 
 def drawn_recurrence(op):
@@ -383,7 +385,7 @@ def drawn_recurrence(op):
     most = hidden**-0.5
     attributes = {"hidden_size": hidden, "direction": direction}
     if some():
-        names = [str(rng.choice(list(FUNCTIONS))) for _ in range(each * ways)]
+        names = [str(rng.choice(BOUNDED if op != "RNN" and i % each == 0 else list(FUNCTIONS))) for i in range(each * ways)]
         counts = [sum(FUNCTIONS[n] > i for n in names) for i in (0, 1)]
         attributes |= {"activations": names} | {f"activation_{k}": rng.uniform(0.1, 0.9, c).tolist() for k, c in zip(("alpha", "beta"), counts) if c}
     if some(0.3):
