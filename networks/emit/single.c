@@ -37,8 +37,8 @@ static bool splits_sum(const struct uk_program *p, const char *line) {
     return false;
 }
 
-/* Returns the next line, from this one on, of a step that copies, takes a kernel or divides a sum; NULL:
- * there is none. */
+/* Returns the next line, from this one on, of a step that copies, takes a kernel or divides a sum, or NULL if
+ * no line does. */
 static const char *find_step(const struct uk_program *p, const char *line) {
     while (*line && !has_word(line, "pack ") && !has_word(line, "cache_") && !has_word(line, "tensorize ") &&
            !splits_sum(p, line))
@@ -79,7 +79,7 @@ static bool are_alike(const struct uk_program *p, const char *a, const char *b) 
     }
 }
 
-/* Returns the next line, from this one on, that copies the tensor; NULL: there is none. */
+/* Returns the next line, from this one on, that copies the tensor, or NULL if no line does. */
 static const char *find_copy(const struct uk_program *p, const char *line, const char *tensor) {
     const size_t length = strlen(tensor);
 

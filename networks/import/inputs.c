@@ -65,7 +65,8 @@ static const struct uk_network_tensor *find_given_shape(const struct uk_network_
     return NULL;
 }
 
-/* The name of an open dimension in the file; "": it has none. "?" is none, but stands for any number. */
+/* The name of an open dimension in the file, "" if it has no name. "?" counts as no name, as dimensions with
+ * it need not be equal. */
 static const char *name_of(const Onnx__TensorShapeProto__Dimension *d) {
     const bool has_name = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
     const char *name = has_name ? uk_or_empty(d->dim_param) : "";

@@ -211,7 +211,7 @@ static int largest_part(const struct uniting *u, const struct uk_size_form *f) {
 
 /* Writes a form with products as the sum of sizes that were written before and an affine rest: so a part of a
  * concatenation begins at the sum of the extents before it. A subscript needs such sizes, which are extents.
- * False: it is no such sum. */
+ * Returns false if the form is not such a sum. */
 static bool put_sum(struct uniting *u, struct uk_text *out, const struct uk_size_form *f) {
     struct uk_size_form rest = *f;
     struct uk_text sum = {0};

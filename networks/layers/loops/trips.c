@@ -92,7 +92,7 @@ static const struct uk_graph_value *without_addends(const struct counted *c, con
     return v;
 }
 
-/* Finds how a value of the body grows. False: it is no such number. */
+/* Finds how a value of the body grows. Returns false unless it is known and grows by a known step. */
 static bool line_of(const struct counted *c, const struct uk_graph_value *v, struct line *out) {
     int64_t sum, first;
 
@@ -129,7 +129,8 @@ static const struct comparison {
 
 enum { COMPARISONS = sizeof comparisons / sizeof *comparisons };
 
-/* Finds the first t at which a - b is not below `end`; NEVER: none. False: numbers grow too large before. */
+/* Finds the first t at which a - b is not below `end`, or NEVER. Returns false if numbers grow too large
+ * before. */
 static bool reaches(const struct line *a, const struct line *b, int64_t end, int64_t *t) {
     const int64_t distance = end - (a->first - b->first), step = a->step - b->step;
 
@@ -153,8 +154,8 @@ static bool comparison_ends(const struct counted *c, const struct uk_graph_node 
     return if_less ? reaches(&a, &b, if_equal, iteration) : reaches(&b, &a, if_equal, iteration);
 }
 
-/* Finds the first iteration at whose end the boolean is false; NEVER: none. False: it is no such
- * comparison, or conjunction of them. depth: conjunctions around it. */
+/* Finds the first iteration at whose end the boolean is false, or NEVER. Returns false unless it is a
+ * comparison of counted numbers, or a conjunction of these. depth: conjunctions around it. */
 static bool ends(const struct counted *c, const struct uk_graph_value *v, int depth, int64_t *iteration) {
     enum { DEEPEST = 16 };
     const struct uk_graph_node *n;
