@@ -15,9 +15,10 @@ import sys
 
 import onnx_writer
 
-# What else may happen: rows for boxes that may be chosen are as many as for the largest number of boxes; drawn places are outside of a tensor.
+# What else may happen, by the beginning of the case's name: rows for boxes that may be chosen are as many as for the largest number of boxes; drawn places are
+# outside of a tensor; drawn lengths contradict the number of all keys, a constant, which decides where there is one sequence.
 OUTSIDE = "a layer refuses its arguments"
-EXPECTED = {"suppressed": "an output has another shape", "rotary": OUTSIDE, "indexed": OUTSIDE}
+EXPECTED = {"suppressed.": "an output has another shape", "rotary.": OUTSIDE, "indexed.": OUTSIDE, "microsoft_attention.groups": "floats differ"}
 MORE = 8  # values of a range above the case's own
 WRONG = re.compile(r"_layer_\d+\.uk:|^ranges: [^:]*=", re.MULTILINE)  # errors of compilation, and of comparison
 
@@ -82,7 +83,7 @@ for name, case in cases(modules):
         done = subprocess.run([program, str(path), "1", f"n={extent}..{extent + MORE}"], capture_output=True, text=True, check=False)
         if not done.returncode:
             right += 1
-        elif done.returncode == 1 and (not WRONG.search(done.stderr) or EXPECTED.get(name.split(".")[0], "none") in done.stderr):
+        elif done.returncode == 1 and (not WRONG.search(done.stderr) or any(name.startswith(k) and v in done.stderr for k, v in EXPECTED.items())):
             refused += 1
         else:
             wrong.append(f"{name} {sorted(chosen)} n={extent}..{extent + MORE}: exit status {done.returncode}: {done.stderr.strip()[-500:]}")

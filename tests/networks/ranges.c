@@ -50,17 +50,48 @@ static uint64_t draw(struct ranges *r) {
 
 /* ---- tensors ---- */
 
+static bool is_float(enum uk_type type) {
+    return type == UK_F32 || type == UK_F64 || type == UK_F16 || type == UK_BF16;
+}
+
+/* Element i of floats. */
 static double real_of(enum uk_type type, const void *data, size_t i) {
-    return type == UK_F64 ? ((const double *)data)[i] : type == UK_F32 ? ((const float *)data)[i] : 0;
+    const uint32_t wide = type == UK_BF16 ? (uint32_t)((const uint16_t *)data)[i] << 16 : 0;
+    float of_bf16;
+
+    memcpy(&of_bf16, &wide, sizeof of_bf16);
+    return type == UK_F64   ? ((const double *)data)[i]
+           : type == UK_F32 ? ((const float *)data)[i]
+           : type == UK_F16 ? (double)((const _Float16 *)data)[i]
+                            : of_bf16;
+}
+
+/* Puts a value of -1 to 1. */
+static void put_real(enum uk_type type, void *data, size_t i, double v) {
+    const float single = (float)v;
+    uint32_t bits;
+
+    memcpy(&bits, &single, sizeof bits);
+    if (type == UK_F64)
+        ((double *)data)[i] = v;
+    else if (type == UK_F32)
+        ((float *)data)[i] = single;
+    else if (type == UK_F16)
+        ((_Float16 *)data)[i] = (_Float16)v;
+    else
+        ((uint16_t *)data)[i] = (uint16_t)(bits >> 16);
+}
+
+/* The distance of two results, relative to the largest one: results of 16 bits are rounded once more. */
+static double most_distance(enum uk_type type) {
+    return FLOAT_DISTANCE + (type == UK_F16 ? 0x1p-10 : type == UK_BF16 ? 0x1p-7 : 0);
 }
 
 static void fill(struct ranges *r, const struct uk_network_tensor *t, void *to) {
     for (size_t i = 0; i < t->elements; i++) {
         const double v = (double)(draw(r) % 4096) / 2048 - 1;
-        if (t->type == UK_F32)
-            ((float *)to)[i] = (float)v;
-        else if (t->type == UK_F64)
-            ((double *)to)[i] = v;
+        if (is_float(t->type))
+            put_real(t->type, to, i, v);
         else if (t->type == UK_I64)
             ((int64_t *)to)[i] = (int64_t)(draw(r) & 1);
         else if (t->type == UK_I32)
@@ -77,7 +108,7 @@ static bool same_tensor(struct ranges *r, const int64_t *size, const struct uk_n
 
     if (a->rank != b->rank || a->type != b->type || memcmp(a->shape, b->shape, (size_t)a->rank * 8) != 0)
         return fail(r, size, "an output has another shape");
-    if (a->type != UK_F32 && a->type != UK_F64)
+    if (!is_float(a->type))
         return memcmp(data_a, data_b, a->bytes) ? fail(r, size, "integers differ") : true;
     for (size_t i = 0; i < a->elements; i++) {
         const double x = real_of(a->type, data_a, i), y = real_of(a->type, data_b, i);
@@ -90,7 +121,7 @@ static bool same_tensor(struct ranges *r, const int64_t *size, const struct uk_n
     }
     if (distance > 0 && distance / largest > r->worst)
         r->worst = distance / largest;
-    return distance <= largest * FLOAT_DISTANCE ? true : fail(r, size, "floats differ");
+    return distance <= largest * most_distance(a->type) ? true : fail(r, size, "floats differ");
 }
 
 /* ---- layers ---- */
@@ -114,8 +145,12 @@ static bool check_layer(struct ranges *r, const int64_t *size, int layer) {
         right = fail(r, size, uk_network_message(r->n));
     for (int64_t i = 0; i < count && right; i++) {
         const char *got = result + (size_t)element[i] * bytes, *wanted = expected + (size_t)i * bytes;
-        const double x = real_of(t->type, got, 0), y = real_of(t->type, wanted, 0);
-        if (memcmp(got, wanted, bytes) != 0 && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= bound[i]))
+        bool same = !memcmp(got, wanted, bytes);
+        if (is_float(t->type)) {
+            const double x = real_of(t->type, got, 0), y = real_of(t->type, wanted, 0);
+            same |= (isnan(x) && isnan(y)) || fabs(x - y) <= bound[i];
+        }
+        if (!same)
             right = fail(r, size, uk_network_layer(r->n, layer)->text);
     }
     free(result);
