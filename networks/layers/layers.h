@@ -450,12 +450,6 @@ UK_EXPAND(qlinear_matmul);
 UK_EXPAND(matmul_integer_to_float);
 UK_EXPAND(dynamic_quantize);
 UK_EXPAND(dynamic_matmul);
-/* Returns the product of x, which is quantized at run time, and bytes b, with the scales and zero points of
- * b's columns, plus the bias. zero, bias: NULL: none. */
-struct uk_graph_value *uk_expand_dynamic_product(struct uk_expansion *e, struct uk_graph_value *to,
-                                                 struct uk_graph_value *x, struct uk_graph_value *b,
-                                                 struct uk_graph_value *scale, struct uk_graph_value *zero,
-                                                 struct uk_graph_value *bias);
 UK_EXPAND(matmul_bits); /* bits.c */
 UK_INFER(block_matmul);
 UK_WRITE(block_matmul);

@@ -17,7 +17,7 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
 enum uk_status uk_split_unconditionally(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l,
                                         int64_t factor, const char *suffix, struct uk_loop **outer);
 
-/* copy.c: applies `step`, a pack or cache_read of operand o whose panel or layout is set, at the loop
+/* Applies `step`, a pack or cache_read of operand o whose panel or layout is set, at the loop
  * `place` (NULL: at root, once for the whole program). If an earlier stage has made the same copy, the stage
  * shares it; if a later stage will want it, the copy is made at root. */
 enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,

@@ -33,5 +33,11 @@ bool uk_write_gathered(struct uk_writer *w, const struct uk_graph_node *n, const
 /* Terms at most, so that a sum of products of two bytes less their zero points fits 32 bits; the same for a
  * sum of such bytes. */
 enum { UK_MAX_BYTE_PRODUCTS = INT32_MAX / (255 * 255), UK_MAX_BYTE_TERMS = INT32_MAX / 255 };
+/* integer.c: returns the product of x, which is quantized at run time, and bytes b, with the scales and zero
+ * points of b's columns, plus the bias. zero, bias: NULL: none. */
+struct uk_graph_value *uk_expand_dynamic_product(struct uk_expansion *e, struct uk_graph_value *to,
+                                                 struct uk_graph_value *x, struct uk_graph_value *b,
+                                                 struct uk_graph_value *scale, struct uk_graph_value *zero,
+                                                 struct uk_graph_value *bias);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
+#include "layers/bytes/quantized.h"
 #include "layers/loops/recurrent.h"
 
 /* ---- activations ---- */
