@@ -335,7 +335,9 @@ static enum uk_status join_nest(struct uk_schedule *s, struct uk_stage *st, bool
     if (uk_refusal(s, before->name, draft) || (status = uk_is_computed_by_kernel(s, st, &fits)) || fits)
         return status;
     status = attach(s, before, uk_loops_of_row(s, before, st), st, draft, done);
-    return status || !*done ? status : attach_readers(s, before);
+    if (status || !*done || (status = attach_readers(s, before)))
+        return status;
+    return uk_order_sum(s, st);
 }
 
 /* Schedules a sum that no kernel computes and that joins no earlier nest. */

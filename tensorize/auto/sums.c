@@ -68,7 +68,7 @@ enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st) {
     int n = outside_of_sum(st), loops = 0;
 
     if (st->match || st->statement->reduce == UK_REDUCE_NONE || !has_vectors(s) || !n || n == st->loops ||
-        st->parent || uk_refusal(s, st->name, UK_DRAFT_SUMS))
+        (st->parent && n <= st->prefix) || uk_refusal(s, st->name, UK_DRAFT_SUMS))
         return UK_OK;
     struct uk_loop *row = st->loop[n - 1];
     for (int i = n; i < st->loops; i++)

@@ -143,6 +143,22 @@ static void return_int(struct uk_codegen *g) {
         uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeReturnIndex, "signext", 0);
 }
 
+/* The 0 added to strides that depend on sizes (stride_in_address in index.c), or NULL if there are none. */
+static LLVMValueRef hidden_zero(struct uk_codegen *g) {
+    LLVMTypeRef type = LLVMFunctionType(g->size, &g->size, 1, false);
+    LLVMValueRef zero = LLVMConstInt(g->size, 0, false), copy;
+    bool any = false;
+    int64_t value;
+
+    for (int i = 0; i < g->f->tensors; i++)
+        for (int d = 0; d < g->f->tensor[i]->stored_dims && !g->f->tensor[i]->has_strides; d++)
+            any |= !uk_index_is_int(g->f->tensor[i]->stride[d], &value);
+    if (!any || g->target->arch->is_device || g->device)
+        return NULL;
+    copy = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildIntCast2(g->b, LLVMBuildCall2(g->b, type, copy, &zero, 1, "zero"), g->i64, true, "");
+}
+
 static void function(struct uk_codegen *g, LLVMTypeRef type) {
     unsigned n = LLVMCountParamTypes(type);
     LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg);
@@ -165,6 +181,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
         uk_cg_leave_if(g, LLVMBuildICmp(g->b, LLVMIntNE, status, LLVMConstInt(g->i32, UK_OK, false), ""),
                        status, "checked");
     }
+    g->hidden_zero = hidden_zero(g);
     work = uk_cg_workspace(g);
     uk_cg_sections(g);
     uk_cg_alias_scopes(g);

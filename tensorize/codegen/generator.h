@@ -66,6 +66,7 @@ struct uk_codegen {
     LLVMTypeRef size;          /* the target's size_t */
     LLVMValueRef function;     /* the function being generated */
     LLVMValueRef thread;       /* 0 outside a parallel loop */
+    LLVMValueRef hidden_zero;  /* 0, unknown to LLVM; NULL: all strides are constant, or arguments */
     struct uk_cg_frame *frame; /* of a function inside another one; or NULL */
     bool in_parallel;
     struct uk_binding *bindings;

@@ -236,6 +236,16 @@ static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_acces
     return base;
 }
 
+/* LLVM compiles a loop whose accesses are a variable stride apart for a stride of 1, with vectors, and for
+ * all others without, even where only the latter occur. A sum it takes for a stride as it is. */
+static LLVMValueRef stride_in_address(struct uk_codegen *g, const struct uk_tensor *t, int d) {
+    LLVMValueRef stride = uk_cg_index(g, t->stride[d]);
+
+    if (t->has_strides || !g->hidden_zero || LLVMIsConstant(stride))
+        return stride;
+    return uk_cg_arithmetic(g, UK_I_ADD, stride, uk_cg_local(g, g->hidden_zero));
+}
+
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside) {
     const struct uk_tensor *t = a->tensor;
     const struct uk_place *p = find_place(g, t);
@@ -255,7 +265,7 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
     for (int d = 0; d < t->stored_dims; d++) {
         LLVMValueRef i = uk_cg_index(g, a->index[d]);
 
-        i = uk_cg_arithmetic(g, UK_I_MUL, i, uk_cg_index(g, t->stride[d]));
+        i = uk_cg_arithmetic(g, UK_I_MUL, i, stride_in_address(g, t, d));
         offset = uk_cg_arithmetic(g, UK_I_ADD, offset, i);
     }
     if (is_constant(offset, 0))
