@@ -42,7 +42,8 @@ bool uk_simt_alloc(struct uk_simt_memory *memory, uint64_t size, uint8_t fill, u
                                      size,
                                      malloc(size ? size : 1),
                                      false,
-                                     {0}};
+                                     {0},
+                                     NULL};
         if (!b->bytes)
             return false;
         memset(b->bytes, fill, size);
@@ -65,6 +66,7 @@ bool uk_simt_free(struct uk_simt_memory *memory, uint64_t address) {
     if (!b || b->address != address)
         return false;
     uk_simt_shadow_end(&b->shadow);
+    free(b->lines);
     free(b->bytes);
     *b = (struct uk_simt_buffer){0};
     return true;
@@ -76,6 +78,18 @@ void uk_simt_free_all(struct uk_simt_memory *memory) {
             uk_simt_free(memory, memory->buffers[i].address);
     free(memory->buffers);
     *memory = (struct uk_simt_memory){0};
+}
+
+int uk_simt_access_line(struct uk_simt_buffer *b, uint64_t offset, unsigned line) {
+    enum { BITS = 64 };
+    const uint64_t at = offset / line, bit = (uint64_t)1 << at % BITS;
+
+    if (!b->lines && !(b->lines = calloc(b->size / line / BITS + 1, sizeof *b->lines)))
+        return -1;
+    if (b->lines[at / BITS] & bit)
+        return 0;
+    b->lines[at / BITS] |= bit;
+    return 1;
 }
 
 bool uk_simt_shadow_begin(struct uk_simt_shadow *shadow, uint64_t size) {

@@ -46,6 +46,7 @@ struct uk_simt_buffer {
     uint8_t *bytes;
     bool constant;
     struct uk_simt_shadow shadow;
+    uint64_t *lines; /* a bit for each line: accessed by the launch; NULL: none yet */
 };
 
 struct uk_simt_memory {
@@ -64,6 +65,9 @@ static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t addre
     return address >= b->address && address - b->address <= b->size &&
            size <= b->size - (address - b->address);
 }
+
+/* Marks the line of `line` bytes as accessed. Returns 1: for the first time; 0: again; -1: no memory. */
+int uk_simt_access_line(struct uk_simt_buffer *, uint64_t offset, unsigned line);
 
 bool uk_simt_shadow_begin(struct uk_simt_shadow *, uint64_t size);
 void uk_simt_shadow_end(struct uk_simt_shadow *);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "driver.h"
 #include "gpu_counts.h"
+#include "target/target.h"
 
 /* ---- collecting ---- */
 
@@ -66,10 +67,30 @@ static void add(struct uk_amdgpu_counts *to, const struct uk_amdgpu_counts *from
     to->store_bytes += from->store_bytes;
     to->lds_read_cycles += from->lds_read_cycles;
     to->lds_write_cycles += from->lds_write_cycles;
+    to->lines += from->lines;
+    to->distinct_lines += from->distinct_lines;
     to->lds_read_conflicts += from->lds_read_conflicts;
     to->lds_write_conflicts += from->lds_write_conflicts;
     if (from->max_conflict_ways > to->max_conflict_ways)
         to->max_conflict_ways = from->max_conflict_ways;
+}
+
+static void add_time(struct uk_gpu_counts *c, struct uk_gpu_kernel_counts *to, uint64_t blocks,
+                     const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *executed) {
+    const struct uk_device *d = &c->core->device;
+    struct uk_device_launch l = {.blocks = blocks,
+                                 .block = how->times,
+                                 .waves = (int)(to->threads + (uint32_t)d->lanes - 1) / d->lanes,
+                                 .distinct_lines = (double)executed->distinct_lines};
+    struct uk_launch_time time;
+
+    to->resident = uk_device_resident(d, uk_device_registers((int)to->vgprs, (int)to->agprs),
+                                      (int64_t)to->lds_bytes + (int64_t)how->lds_bytes, (int)to->threads);
+    l.resident = to->resident;
+    c->failed |= !uk_device_time(c->core, &l, &time);
+    to->cycles += time.cycles;
+    if (time.cycles > to->time.cycles)
+        to->time = time;
 }
 
 static void record_launch(void *counts, const struct uk_amdgpu_kernel *k, const struct uk_amdgpu_launch *how,
@@ -88,16 +109,21 @@ static void record_launch(void *counts, const struct uk_amdgpu_kernel *k, const 
     to->blocks += blocks;
     to->waves += blocks * ((to->threads + k->wave - 1) / k->wave);
     add(&to->all, executed);
+    add_time(c, to, blocks, how, executed);
     add_instructions(c, to, k);
 }
 
-void uk_gpu_counts_begin(struct uk_gpu_counts *c) {
-    *c = (struct uk_gpu_counts){.kernels = 0};
-    uk_sim_observe(record_launch, c);
+void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target) {
+    const struct uk_target *t = uk_targets;
+
+    while (strncmp(t->name, target, strlen(t->name)))
+        t++;
+    *c = (struct uk_gpu_counts){.core = uk_core_find(t->row)};
+    uk_sim_observe(record_launch, c, c->core);
 }
 
 int uk_gpu_counts_end(struct uk_gpu_counts *c) {
-    uk_sim_observe(NULL, NULL);
+    uk_sim_observe(NULL, NULL, NULL);
     return c->failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
 }
 
@@ -153,6 +179,37 @@ static void print_histogram(const struct uk_gpu_kernel_counts *k) {
     free(list);
 }
 
+void uk_gpu_counts_print_cycles(const struct uk_gpu_kernel_counts *k, const struct uk_core *core) {
+    const double ideal = (double)k->all.distinct_lines;
+
+    printf("  cycles: %.0f, bounded by %s; %" PRIu64
+           " blocks on %d units, %d resident in each; units busy %.0f %%, "
+           "tail %.0f %%\n",
+           k->cycles, uk_device_bound_names[k->time.bound], k->blocks, core->device.units, k->resident,
+           100 * k->time.busy, 100 * k->time.tail);
+    printf("  lines of %d bytes: %" PRIu64 " accessed, %" PRIu64 " different ones", core->device.line,
+           k->all.lines, k->all.distinct_lines);
+    if (ideal > 0)
+        printf(", each %.3g times", (double)k->all.lines / ideal);
+    printf("\n");
+}
+
+void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, double least) {
+    double cycles = 0;
+    uint64_t launches = 0;
+
+    for (int i = 0; i < c->kernels; i++) {
+        cycles += c->kernel[i].cycles;
+        launches += c->kernel[i].launches;
+    }
+    if (launches > 1)
+        cycles += (double)(launches - 1) * c->core->device.launch;
+    printf("device: %.0f cycles, %" PRIu64 " launch%s", cycles, launches, launches == 1 ? "" : "es");
+    if (least > 0)
+        printf("; share %.3g %%: multiply-adds at the peak rate take %.0f", 100 * least / cycles, least);
+    printf("\n");
+}
+
 void uk_gpu_counts_print(const struct uk_gpu_counts *c, bool histogram) {
     for (int i = 0; i < c->kernels; i++) {
         const struct uk_gpu_kernel_counts *k = &c->kernel[i];
@@ -174,6 +231,7 @@ void uk_gpu_counts_print(const struct uk_gpu_counts *c, bool histogram) {
                " by conflicts, at most %" PRIu64 "-way\n",
                a->lds_read_cycles, a->lds_read_conflicts, a->lds_write_cycles, a->lds_write_conflicts,
                a->max_conflict_ways);
+        uk_gpu_counts_print_cycles(k, c->core);
         if (histogram)
             print_histogram(k);
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instruction counts of a program's kernels in the GPU simulator, for uk run --count and uk bench
- * --static. */
+/* Instruction counts of a program's kernels in the GPU simulator, and the cycles that they would take, for
+ * uk run --count and uk bench --static. */
 #ifndef UK_GPU_COUNTS_H
 #define UK_GPU_COUNTS_H
 
 #include "amdgpu.h"
+#include "machine/machine.h"
 #include "uk.h"
 
 /* One kernel, summed over all of its launches. */
@@ -14,6 +15,9 @@ struct uk_gpu_kernel_counts {
     uint64_t launches, blocks, waves;
     uint32_t threads; /* threads per block, in the last launch */
     struct uk_amdgpu_counts all;
+    int resident;               /* blocks of a compute unit at a time */
+    double cycles;              /* of all launches */
+    struct uk_launch_time time; /* of the longest one */
     int instructions;
     struct uk_amdgpu_instruction *instruction; /* one entry per instruction, with texts that it owns */
 };
@@ -21,15 +25,21 @@ struct uk_gpu_kernel_counts {
 struct uk_gpu_counts {
     int kernels;
     struct uk_gpu_kernel_counts *kernel;
-    bool failed; /* out of memory */
+    const struct uk_core *core; /* the GPU's row */
+    bool failed;                /* out of memory */
 };
 
-/* Between begin and end, launches are added to *c. uk_gpu_counts_end() returns the exit status; free the
- * counts in any case. */
-void uk_gpu_counts_begin(struct uk_gpu_counts *c);
+/* Between begin and end, launches on a simulated GPU of the target are added to *c. uk_gpu_counts_end()
+ * returns the exit status; free the counts in any case. */
+void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target);
 int uk_gpu_counts_end(struct uk_gpu_counts *c);
 void uk_gpu_counts_free(struct uk_gpu_counts *c);
+/* Prints a kernel's cycles, what bounds them, and its lines of memory. */
+void uk_gpu_counts_print_cycles(const struct uk_gpu_kernel_counts *k, const struct uk_core *core);
 /* Prints a line per kernel; with `histogram` also one per mnemonic. */
 void uk_gpu_counts_print(const struct uk_gpu_counts *c, bool histogram);
+/* Prints the cycles of all launches, one after the other, and the device share: `least` in relation to them.
+ * `least`: cycles of the call's multiply-adds at the GPU's peak rate; 0: there are none. */
+void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, double least);
 
 #endif

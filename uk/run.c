@@ -130,12 +130,14 @@ static int call_gpu(struct run *r, const struct uk_arguments *a, const int64_t *
     r->gpu.scalars = r->scalars;
     r->gpu.data = &r->data;
     if (counting)
-        uk_gpu_counts_begin(&counts);
+        uk_gpu_counts_begin(&counts, r->job.options.target);
     int status = uk_gpu_run(&r->gpu, returned);
     if (counting && !status)
         status = uk_gpu_counts_end(&counts);
     if (counting && !status)
         uk_gpu_counts_print(&counts, a->histogram);
+    if (counting && !status)
+        uk_gpu_counts_print_share(&counts, uk_least_cycles(r->job.program, r->sizes, &counts.core->device));
     uk_gpu_counts_free(&counts);
     return status;
 }

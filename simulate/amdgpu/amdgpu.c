@@ -275,8 +275,13 @@ static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k
 
 /* Accesses are compared within one launch only. */
 static void uk_forget_shadows(struct uk_amdgpu *gpu) {
-    for (uint32_t i = 0; i < gpu->memory.n; ++i)
-        uk_simt_shadow_end(&gpu->memory.buffers[i].shadow);
+    for (uint32_t i = 0; i < gpu->memory.n; ++i) {
+        struct uk_simt_buffer *b = &gpu->memory.buffers[i];
+
+        uk_simt_shadow_end(&b->shadow);
+        free(b->lines);
+        b->lines = NULL;
+    }
 }
 
 enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *kernel,

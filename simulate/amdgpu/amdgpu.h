@@ -15,8 +15,8 @@
  *
  * The library never prints or ends the process; closing a device frees all of its memory. A device is used by
  * one thread at a time; several devices may be used at once. Addresses are the device's: the host reads and
- * writes them by uk_amdgpu_read and _write only. Sizes are bytes. The simulator uses simulate (simt.h), gpu
- * (driver.c registers it as a device there) and LLVM, which disassembles.
+ * writes them by uk_amdgpu_read and _write only. Sizes are bytes. The simulator uses simulate (simt.h),
+ * machine (facts of the GPU), gpu (driver.c registers it as a device there) and LLVM, which disassembles.
  *
  * A launch ends with UK_AMDGPU_REPORT at the first of these errors, and the message names the instructions,
  * wave and lane:
@@ -57,6 +57,8 @@ enum uk_amdgpu_status {
 
 struct uk_amdgpu;
 struct uk_amdgpu_object;
+struct uk_core;
+struct uk_block_time;
 
 /* The value_kind of the metadata. */
 enum uk_amdgpu_argument_kind {
@@ -90,6 +92,10 @@ struct uk_amdgpu_launch {
     uint32_t lds_bytes; /* in addition to the kernel's own */
     uint64_t seed;      /* determines the order of blocks and waves */
     uint64_t max_steps; /* limit of executed instructions, summed over waves; 0: 2^32 */
+    /* The GPU's row of cores.def and an array with an element for each block, which the launch fills in, in
+     * the order of blocks with x first; or both NULL. */
+    const struct uk_core *core;
+    struct uk_block_time *times;
 };
 
 /* Kinds of instructions. */
@@ -112,8 +118,11 @@ extern const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS];
 
 struct uk_amdgpu_counts {
     uint64_t instructions[UK_AMDGPU_N_KINDS];
-    uint64_t flops;                                   /* in f32 and f64, per active lane; an FMA is two */
-    uint64_t load_bytes, store_bytes;                 /* from and to buffers and scratch, per active lane */
+    uint64_t flops;                   /* in f32 and f64, per active lane; an FMA is two */
+    uint64_t load_bytes, store_bytes; /* from and to buffers and scratch, per active lane */
+    /* With `times`: lines of L2 that vector accesses to buffers touch, each instruction's different ones; and
+     * those that no instruction before had touched. */
+    uint64_t lines, distinct_lines;
     uint64_t lds_read_cycles, lds_write_cycles;       /* of LDS accesses, bank conflicts included */
     uint64_t lds_read_conflicts, lds_write_conflicts; /* the part of these cycles due to bank conflicts */
     /* The maximum over instructions: 1, no conflict; 2, a bank has to deliver two words; ... */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "amdgpu.h"
 #include "driver.h"
+#include "machine/machine.h"
 
 static const char *const gpus[] = {"gfx906", "gfx90a"};
 enum { GPUS = sizeof gpus / sizeof *gpus };
@@ -16,12 +17,14 @@ enum { GPUS = sizeof gpus / sizeof *gpus };
 static void (*observer)(void *user, const struct uk_amdgpu_kernel *kernel, const struct uk_amdgpu_launch *how,
                         const struct uk_amdgpu_counts *counts);
 static void *observer_user;
+static const struct uk_core *observer_core;
 
 void uk_sim_observe(void (*seen)(void *user, const struct uk_amdgpu_kernel *kernel,
                                  const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *counts),
-                    void *user) {
+                    void *user, const struct uk_core *core) {
     observer = seen;
     observer_user = user;
+    observer_core = core;
 }
 
 struct device {
@@ -162,10 +165,11 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
                              char *message) {
     struct device *d = device;
     const struct uk_amdgpu_kernel *k = (const struct uk_amdgpu_kernel *)kernel;
-    const struct uk_amdgpu_launch how = {.grid = {grid[0], grid[1], grid[2]},
-                                         .block = {block[0], block[1], block[2]},
-                                         .lds_bytes = shared,
-                                         .seed = d->seed};
+    struct uk_amdgpu_launch how = {.grid = {grid[0], grid[1], grid[2]},
+                                   .block = {block[0], block[1], block[2]},
+                                   .lds_bytes = shared,
+                                   .seed = d->seed,
+                                   .core = observer_core};
     const uint32_t n = k->n_arguments;
     const size_t should = n ? k->arguments[n - 1].offset + k->arguments[n - 1].size : 0;
     struct uk_amdgpu_counts counts = {.flops = 0};
@@ -178,7 +182,11 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
         return UK_INVALID_ARGUMENT;
     }
     argument = malloc((n + 1) * sizeof *argument);
-    if (!argument) {
+    if (observer_core)
+        how.times = calloc((size_t)grid[0] * grid[1] * grid[2] + 1, sizeof *how.times);
+    if (!argument || (observer_core && !how.times)) {
+        free(argument);
+        free(how.times);
         snprintf(message, UK_GPU_MESSAGE, "out of memory");
         return UK_OUT_OF_MEMORY;
     }
@@ -190,6 +198,7 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
         status = UK_DEVICE;
     if (!status && observer)
         observer(observer_user, k, &how, &counts);
+    free(how.times);
     free(argument);
     return status;
 }

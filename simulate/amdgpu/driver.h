@@ -9,10 +9,11 @@
 extern const struct uk_gpu_driver uk_gpu_sim;
 
 /* Calls `seen` after each successful launch on the process's simulated devices, with its counts; at that time
- * uk_amdgpu_instruction describes the launch's instructions. NULL: no observer. To be set while no device is
- * in use. */
+ * uk_amdgpu_instruction describes the launch's instructions, and how->times the cycles of its blocks if
+ * `core`, the row of the devices in cores.def, is not NULL. `seen` is NULL: no observer. To be set while no
+ * device is in use. */
 void uk_sim_observe(void (*seen)(void *user, const struct uk_amdgpu_kernel *kernel,
                                  const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *counts),
-                    void *user);
+                    void *user, const struct uk_core *core);
 
 #endif

@@ -76,6 +76,8 @@ enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu
         return step;
     e = uk_event_new(w, UK_AMDGPU_QUEUE_LGKM, i);
     e->scalar = true;
+    if (w->block->time)
+        e->done = w->clock + (uint64_t)w->block->run->launch->core->device.latency.l2;
     e->first = i->o[0].index;
     e->n = i->op->types[1];
     memset(e->undefined, 0, sizeof e->undefined);
@@ -251,6 +253,8 @@ enum uk_amdgpu_step uk_run_global(struct uk_amdgpu_wave *w, const struct uk_amdg
     e = uk_event_new(w, UK_AMDGPU_QUEUE_VM, i);
     e->write = write;
     e->shared = shared;
+    if (w->block->time && !uk_time_lines(w, e, shared, address, i->op->types[0]))
+        return uk_no_memory(w, i);
     if (shared) {
         e->parts = 1;
         e->part_bytes = i->op->types[0];

@@ -13,6 +13,7 @@
 #define UK_AMDGPU_STATE_H
 
 #include "amdgpu.h"
+#include "machine/machine.h"
 #include "../simt.h"
 
 enum {
@@ -135,6 +136,8 @@ enum uk_amdgpu_flag {
     F_MOVES = 1 << 27,   /* with F_BITS: bits of the sources get to other positions */
     F_CONTROL = 1 << 28, /* the second source says to which */
 
+    F_SLOW = 1u << 29, /* takes four times as long as other VALU instructions */
+
     F_HIGH = 1 << 20, /* LDS and loads: into the upper half of the register */
     F_LOW = 1 << 21,  /* into the lower half; the upper one is kept */
     F_SIGNED = 1 << 22,
@@ -172,6 +175,7 @@ struct uk_amdgpu_inst {
     bool upper;             /* the result goes to the upper half of its register */
     uint8_t sdwa;           /* the destination's, as in struct uk_amdgpu_operand */
     uint8_t source_sdwa[2]; /* of the first two sources */
+    uint8_t cycles;         /* of the SIMD's unit that executes it */
     uint8_t unused;         /* treatment of the rest of the destination: 'P'ad, 'S'ign-extend, 'K'eep */
     uint64_t n_executed, lds_cycles, lds_conflicts, lds_ways, waited[2]; /* of the last launch */
 };
@@ -182,6 +186,7 @@ enum { UK_AMDGPU_MAX_LOADED = 16 };
 struct uk_amdgpu_event {
     const struct uk_amdgpu_inst *inst;
     uint64_t exec, shared; /* shared: lanes whose bytes other waves can access */
+    uint64_t done;         /* the wave's clock when it has completed */
     uint32_t id;
     bool scalar, lds, write;
     uint16_t first, n; /* the registers that it defines */
@@ -206,6 +211,8 @@ struct uk_amdgpu_wave {
     enum uk_amdgpu_wave_state state;
     uint64_t alive; /* lanes that exist */
     const struct uk_amdgpu_inst *barrier;
+    /* Cycles since the block began, if it alone ran. */
+    uint64_t clock;
     uint8_t *scratch, *scratch_undefined; /* lane after lane; undefined bits per byte */
     uint32_t s[UK_AMDGPU_S_REGISTERS], s_undefined[UK_AMDGPU_S_REGISTERS], s_pending[UK_AMDGPU_S_REGISTERS];
     bool scc, scc_undefined;
@@ -222,6 +229,7 @@ struct uk_amdgpu_block {
     uint32_t id[3], number, epoch, n_waves, n_ended;
     uint8_t *lds, *lds_undefined; /* undefined bits per byte */
     uint32_t lds_bytes;
+    struct uk_block_time *time; /* or NULL */
     struct uk_simt_shadow shadow;
 };
 
@@ -234,6 +242,7 @@ struct uk_amdgpu_run_state {
     const struct uk_amdgpu_launch *launch;
     struct uk_amdgpu_counts *counts;
     uint64_t steps, max_steps, random;
+    uint64_t lds_cycles, lines; /* of the launch before this block; with `times` */
     uint64_t arguments, packet;
     uint8_t *scratch; /* of all waves of a block, followed by its undefined bits */
     struct uk_amdgpu_wave *waves[UK_AMDGPU_MAX_WAVES];
@@ -301,6 +310,16 @@ const struct uk_amdgpu_opcode *uk_amdgpu_opcode(const char *name);
 const char *uk_amdgpu_operands(struct uk_amdgpu_inst *);
 /* wave.c: runs a launch. */
 enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *);
+
+/* time.c: the cycles of a block, for launches with `times`. */
+uint8_t uk_cycles(const struct uk_core *, const struct uk_amdgpu_inst *);
+void uk_time_begin(struct uk_amdgpu_run_state *, uint64_t block);
+void uk_time_step(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *);
+void uk_time_end(struct uk_amdgpu_run_state *);
+/* Records the lines of these lanes' accesses of `size` bytes, and when a load of them has completed. false:
+ * no memory. */
+bool uk_time_lines(struct uk_amdgpu_wave *, struct uk_amdgpu_event *, uint64_t lanes, const uint64_t *address,
+                   unsigned size);
 
 /* report.c: records a message with the place in the code. All of these return UK_AMDGPU_STEP_STOPPED. A
  * negative lane is left out. */

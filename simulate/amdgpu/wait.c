@@ -58,6 +58,8 @@ static void uk_event_end(struct uk_amdgpu_wave *w, const struct uk_amdgpu_event 
 static void uk_event_take(struct uk_amdgpu_wave *w, struct uk_amdgpu_events *q, unsigned place) {
     const uint8_t slot = q->order[place];
 
+    if (w->clock < q->slot[slot].done)
+        w->clock = q->slot[slot].done;
     uk_event_end(w, &q->slot[slot]);
     q->used &= ~((uint64_t)1 << slot);
     --q->n;
@@ -67,6 +69,7 @@ static void uk_event_take(struct uk_amdgpu_wave *w, struct uk_amdgpu_events *q, 
 /* A full queue completes its oldest access, as hardware waits when a counter is full. */
 struct uk_amdgpu_event *uk_event_new(struct uk_amdgpu_wave *w, enum uk_amdgpu_queue queue,
                                      const struct uk_amdgpu_inst *inst) {
+    const struct uk_core *core = w->block->run->launch->core;
     struct uk_amdgpu_events *q = &w->events[queue];
     struct uk_amdgpu_event *e;
     unsigned slot;
@@ -82,6 +85,10 @@ struct uk_amdgpu_event *uk_event_new(struct uk_amdgpu_wave *w, enum uk_amdgpu_qu
     e->id = ++w->next_id;
     e->scalar = e->lds = e->write = false;
     e->shared = 0;
+    e->done = 0;
+    if (core)
+        e->done = w->clock + (uint64_t)(queue == UK_AMDGPU_QUEUE_LGKM ? core->device.latency.shared
+                                                                      : core->device.latency.l2);
     e->n = 0;
     e->parts = 0;
     return e;

@@ -79,6 +79,7 @@ static void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgp
     w->alive = left >= UK_AMDGPU_LANES ? UINT64_MAX : ((uint64_t)1 << left) - 1;
     w->scc_undefined = true;
     w->next_id = 0;
+    w->clock = 0;
     memset(w->s_undefined, 255, sizeof w->s_undefined);
     memset(w->s_pending, 0, sizeof w->s_pending);
     memset(w->undefined, 255, sizeof w->undefined);
@@ -123,6 +124,8 @@ static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
         }
         ++i->n_executed;
         step = i->run(w, i);
+        if (w->block->time)
+            uk_time_step(w, i);
         if (step == UK_AMDGPU_STEP_NEXT) {
             ++w->pc;
         } else if (step == UK_AMDGPU_STEP_BARRIER) {
@@ -142,6 +145,7 @@ static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
 static void uk_meet(struct uk_amdgpu_run_state *run) {
     const struct uk_amdgpu_block *block = &run->block;
     struct uk_amdgpu_wave *first = run->waves[0];
+    uint64_t last = 0;
 
     for (uint32_t i = 1; i < block->n_waves; ++i) {
         struct uk_amdgpu_wave *w = run->waves[i];
@@ -164,7 +168,11 @@ static void uk_meet(struct uk_amdgpu_run_state *run) {
     if (!uk_wait_barrier(run))
         uk_no_memory(first, first->barrier);
     for (uint32_t i = 0; i < block->n_waves; ++i)
+        last = run->waves[i]->clock > last ? run->waves[i]->clock : last;
+    for (uint32_t i = 0; i < block->n_waves; ++i) {
         run->waves[i]->state = UK_AMDGPU_WAVE_READY;
+        run->waves[i]->clock = last;
+    }
 }
 
 static void uk_run_group(struct uk_amdgpu_run_state *run) {
@@ -223,7 +231,9 @@ static void uk_run_blocks(struct uk_amdgpu_run_state *run, const struct uk_amdgp
         }
         for (uint32_t w = 0; w < run->block.n_waves; ++w)
             uk_begin_wave(run, descriptor, run->waves[w], w);
+        uk_time_begin(run, at);
         uk_run_group(run);
+        uk_time_end(run);
     }
 }
 
@@ -246,6 +256,7 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *run,
 
         inst->n_executed = inst->lds_cycles = inst->lds_conflicts = inst->lds_ways = 0;
         inst->waited[0] = inst->waited[1] = 0;
+        inst->cycles = run->launch->core ? uk_cycles(run->launch->core, inst) : 0;
     }
     if (memory && run->block.lds && run->block.lds_undefined && run->scratch)
         uk_run_blocks(run, descriptor);

@@ -6,6 +6,8 @@
     reports    assembly kernels with one mistake each, and corrected
     scratch    kernels compiled from scratch.c, with buffer_NAME, scratch_NAME and flat_NAME, are right
     banks      LDS cycles and conflicts, compared with a model of its phases
+    times      cycles of blocks that PROGRAM prints, of kernels whose instructions are counted by hand; a wait behind
+               each load of a product makes it slower
     library    PROGRAM calls the library, and launches MUTANTS damaged code objects per GPU, the same ones or,
                with `new`, new ones
 """
@@ -387,7 +389,60 @@ def library(bench):
         bench.checks += int(mutants)
 
 
-PARTS = {"library": library, "programs": programs, "waits": waits, "reports": reports, "scratch": scratch, "banks": banks}
+LOAD = "global_load_dword v2, v10, s[4:5]\n"
+WAIT = "s_waitcnt vmcnt(0)\n"
+BRANCH = "v_readfirstlane_b32 s8, v0\ns_cmp_lt_u32 s8, 64\ns_cbranch_scc1 other\n" + "v_mov_b32 v2, 0\n" * 10 + "other:\ns_barrier\n"
+BRANCH += "s_cmp_lt_u32 s8, 64\ns_cbranch_scc0 past\n" + "v_mov_b32 v2, 0\n" * 10 + "past:\n"
+# Text, threads, and the expected cycles of vector, scalar, memory and LDS instructions and from begin to end, besides those
+# of the kernel's begin and end: 1 vector and 3 scalar ones a wave, and the time from its first scalar load to its value.
+TIMES = {
+    "empty": ("", 64, lambda lds, l2, memory, f64: (0, 0, 0, 0, 0)),
+    "adds": ("v_add_f32 v2, v2, v2\n" * 10, 64, lambda lds, l2, memory, f64: (40, 0, 0, 0, 40)),
+    "waves": ("v_add_f32 v2, v2, v2\n" * 10, 256, lambda lds, l2, memory, f64: (160, 0, 0, 0, 40)),
+    "slow": ("v_rcp_f32 v2, v2\nv_mul_lo_u32 v2, v2, v2\n", 64, lambda lds, l2, memory, f64: (32, 0, 0, 0, 32)),
+    "f64": ("v_add_f64 v[2:3], v[2:3], v[2:3]\n", 64, lambda lds, l2, memory, f64: (f64, 0, 0, 0, f64)),
+    "scalar": ("s_mov_b32 s8, 0\n" * 3, 64, lambda lds, l2, memory, f64: (0, 12, 0, 0, 12)),
+    "load": (LOAD + WAIT, 64, lambda lds, l2, memory, f64: (0, 4, 4, 0, memory + 4)),
+    "hidden": (LOAD + "v_mov_b32 v3, 0\n" * 50 + WAIT, 64, lambda lds, l2, memory, f64: (200, 4, 4, 0, memory + 4)),
+    "unhidden": (LOAD + "v_mov_b32 v3, 0\n" * 200 + WAIT, 64, lambda lds, l2, memory, f64: (800, 4, 4, 0, 808)),
+    "again": ((LOAD + WAIT) * 2, 64, lambda lds, l2, memory, f64: (0, 8, 8, 0, memory + l2 + 8)),
+    "lds": ("ds_read_b32 v2, v10\ns_waitcnt lgkmcnt(0)\n", 64, lambda lds, l2, memory, f64: (0, 4, 0, 4, lds + 4)),
+    "barrier": (BRANCH, 128, lambda lds, l2, memory, f64: (88, 40, 0, 0, 104)),
+}
+
+
+def times(bench):
+    program = pathlib.Path(bench.rest[0]).resolve()
+
+    def blocks(*arguments):
+        bench.checks += 1
+        out = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
+        if out.returncode:
+            sys.exit(f"{arguments}: {out.stdout}")
+        return [[int(word) for word in line.split()] for line in out.stdout.splitlines()]
+
+    for gpu in GPUS:
+        image = bench.assemble(gpu, kernels(gpu, {name: test[0] for name, test in TIMES.items()}), f"times.{gpu}")
+        for name, (_, threads, wanted) in TIMES.items():
+            (lds, l2, memory, f64, line), *found, lines = blocks(gpu, image, name, 1, threads)
+            waves = threads // 64
+            wanted = [a + b for a, b in zip(wanted(lds, l2, memory, f64), (4 * waves, 12 * waves, 0, 0, l2 + 8))]
+            loads = TIMES[name][0].count(LOAD)
+            if found != [[*wanted[:4], 2 * ("ds_read" in TIMES[name][0]), loads * 256 // line, wanted[4]]] or lines != [loads * 256 // line, (loads > 0) * 256 // line]:
+                sys.exit(f"{gpu}: {name}: {found}, lines {lines}, not {wanted}")
+        source = bench.folder / f"product.{gpu}.s"
+        bench.tool("clang", "--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib", "-O3", "-S", "-o", source, pathlib.Path(bench.source) / "programs.c")
+        text = source.read_text()
+        alone = []
+        for name, after in (("whole", r"\1"), ("waiting", r"\1\n\ts_waitcnt vmcnt(0) lgkmcnt(0)")):
+            changed = bench.assemble(gpu, re.sub(r"(\t(?:global_load|ds_read)_.*)", after, text), f"{name}.{gpu}")
+            found = blocks(gpu, changed, "product", 2, 256, 64, 128, 32)
+            alone.append([block[-1] for block in found[1:-1]])
+        if not all(slow > fast for fast, slow in zip(*alone)):
+            sys.exit(f"{gpu}: waits behind all loads: {alone}")
+
+
+PARTS = {"times": times, "library": library, "programs": programs, "waits": waits, "reports": reports, "scratch": scratch, "banks": banks}
 part = Bench(*sys.argv[2:])
 PARTS[sys.argv[1]](part)
 print(f"{part.checks} runs of the simulator")

@@ -83,6 +83,30 @@ def check_count(path, m, n, k):
     expect("count", re.search(rf"^ +{fma} v_fmac_f32", said, re.M), said)
 
 
+def check_cycles(path, gpu, rate, units):
+    """The device share is M * N * K at the GPU's rate over the cycles; without a pipeline, loads are waited for, and it is less.
+    Each line is loaded by the blocks of a row or a column, and A, B, C are M * K + K * N + M * N elements."""
+    m, n, k = 256, 128, 64
+    shares = []
+    for text in (path.read_text(encoding="utf-8"), path.read_text(encoding="utf-8").replace("  pipeline ko 2\n", "")):
+        (folder / "product.uk").write_text(text, encoding="utf-8")
+        said = run(uk, "run", "--count", f"--target=amdgcn-{gpu}", folder / "product.uk", "--size", f"M={m}", "--size", f"N={n}", "--size", f"K={k}")
+        found = re.search(rf"^device: (\d+) cycles, 1 launch; share {NUMBER} %: multiply-adds at the peak rate take (\d+)$", said, re.M)
+        if not found:
+            failures.append(f"cycles for {gpu}: {said}")
+            return
+        least = m * n * k / rate / units
+        expect("least cycles", abs(int(found[3]) - least) <= 0.5, f"{least}: {said}")
+        expect("share", abs(100 * least / int(found[1]) - float(found[2])) <= 0.006 * float(found[2]), said)
+        shares.append(float(found[2]))
+        lines = re.search(r"^  lines of (\d+) bytes: \d+ accessed, (\d+) different", said, re.M)
+        expect("lines", lines and int(lines[2]) == 4 * (m * k + k * n + m * n) // int(lines[1]), said)
+        expect("blocks", re.search(rf"^  cycles: {found[1]}, bounded by latency; 2 blocks on {units} units, ", said, re.M), said)
+    expect(f"pipeline for {gpu}", shares[0] > 1.05 * shares[1], shares)
+
+
+check_cycles(sources / "examples/matmul_gpu.uk", "gfx906", 64, 60)
+check_cycles(sources / "examples/matmul_gpu.uk", "gfx90a", 128, 104)
 for target in ("gfx906", "gfx90a"):
     check_program(sources / "tests/golden/gpu_matmul.uk", target, 1, 98)
 check_program(sources / "tests/golden/gpu_matmul_wide.uk", "gfx90a", 1, 98)

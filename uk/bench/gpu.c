@@ -89,7 +89,7 @@ static int run(struct gpu_report *r, const struct uk_target *t) {
     struct uk_gpu_counts counts;
     enum uk_status returned = UK_OK;
 
-    uk_gpu_counts_begin(&counts);
+    uk_gpu_counts_begin(&counts, t->name);
     int status = uk_gpu_run(&call, &returned);
     const int ended = uk_gpu_counts_end(&counts);
 
@@ -100,6 +100,8 @@ static int run(struct gpu_report *r, const struct uk_target *t) {
                              r->job.program->name, uk_status_text(returned));
     for (int i = 0; i < counts.kernels && !status; i++)
         status = uk_bench_print_gpu_kernel(&counts.kernel[i], t);
+    if (!status)
+        uk_gpu_counts_print_share(&counts, uk_least_cycles(r->job.program, r->sizes, &counts.core->device));
     uk_gpu_counts_free(&counts);
     return status;
 }

@@ -16,8 +16,8 @@
 #include "gpu_counts.h"
 #include "benchmarks.h"
 
-/* SIMD_LANES: a wave's vector instruction takes lanes / 16 cycles. */
-enum { SIMD_LANES = 16, SHARED_GRANULE = 512 };
+/* SIMD_LANES: a wave's vector instruction takes lanes / 16 cycles. JUMP: bytes of a jump. */
+enum { SIMD_LANES = 16, JUMP = 4 };
 
 /* Indices of the loop's first and last instruction; the last is the backward jump. */
 struct gpu_loop {
@@ -167,35 +167,6 @@ static struct units units_of(const struct uk_gpu_kernel_counts *k, const struct 
     return u;
 }
 
-/* ---- occupancy ---- */
-
-static uint32_t up(uint32_t n, uint32_t granule) {
-    return (n + granule - 1) / granule * granule;
-}
-
-/* Waves per SIMD, limited by registers. */
-static int waves_by_registers(const struct uk_device *d, const struct uk_gpu_kernel_counts *k) {
-    /* Accumulation registers in a unified file begin at a multiple of 4. */
-    const uint32_t used = k->agprs ? up(k->vgprs, 4) + k->agprs : k->vgprs;
-    const uint32_t taken = up(used ? used : 1, (uint32_t)d->granule);
-    const int waves = (int)((uint32_t)d->registers / taken);
-
-    return waves < d->waves ? waves : d->waves;
-}
-
-/* Waves per SIMD in whole blocks, limited by registers and shared memory. */
-static double resident_waves(const struct uk_device *d, const struct uk_gpu_kernel_counts *k) {
-    const int of_block = (int)(k->threads + (uint32_t)d->lanes - 1) / d->lanes;
-    int blocks = waves_by_registers(d, k) * d->simds / of_block;
-
-    if (k->lds_bytes) {
-        const int room = (int)(d->shared_bytes / up(k->lds_bytes, SHARED_GRANULE));
-
-        blocks = room < blocks ? room : blocks;
-    }
-    return (double)(blocks * of_block) / d->simds;
-}
-
 /* ---- the report ---- */
 
 static void print_units(const char *name, const struct units *u, const struct uk_device *d) {
@@ -217,7 +188,10 @@ static void print_units(const char *name, const struct units *u, const struct uk
 }
 
 int uk_bench_print_gpu_kernel(const struct uk_gpu_kernel_counts *k, const struct uk_target *t) {
-    const struct uk_device *d = &uk_core_find(t->row)->device;
+    const struct uk_core *core = uk_core_find(t->row);
+    const struct uk_device *d = &core->device;
+    const int registers = uk_device_registers((int)k->vgprs, (int)k->agprs),
+              waves = (int)(k->threads + (uint32_t)d->lanes - 1) / d->lanes;
     const struct uk_assembly *rules = &t->arch->assembly;
     const struct uk_amdgpu_counts *a = &k->all;
     int count;
@@ -232,7 +206,8 @@ int uk_bench_print_gpu_kernel(const struct uk_gpu_kernel_counts *k, const struct
            " of scratch, %" PRIu32 " VGPR and %" PRIu32 " SGPR spilled; blocks of %" PRIu32
            " threads, %.3g resident waves a SIMD (registers: %d)\n",
            k->name, k->vgprs, k->agprs, k->sgprs, k->lds_bytes, k->scratch_bytes, k->vgpr_spills,
-           k->sgpr_spills, k->threads, resident_waves(d, k), waves_by_registers(d, k));
+           k->sgpr_spills, k->threads, (double)(k->resident * waves) / d->simds,
+           uk_device_resident(d, registers, 0, d->lanes) / d->simds);
     if (inner) {
         const struct units u = units_of(k, rules, inner->first, inner->last, (double)inner->iterations);
 
@@ -242,6 +217,8 @@ int uk_bench_print_gpu_kernel(const struct uk_gpu_kernel_counts *k, const struct
         const struct units u = units_of(k, rules, step->first, step->last, (double)step->iterations);
 
         print_units("K step", &u, d);
+        printf("  %-14s %" PRIu32 " bytes of code; the instruction cache has %d\n", "",
+               k->instruction[step->last].offset - k->instruction[step->first].offset + JUMP, d->code);
     }
     print_units("whole wave", &all, d);
     printf("  %-14s %" PRIu64 " bytes loaded, %" PRIu64 " stored", "global memory", a->load_bytes,
@@ -249,6 +226,7 @@ int uk_bench_print_gpu_kernel(const struct uk_gpu_kernel_counts *k, const struct
     if (a->flops)
         printf(": %.4g a flop", (double)(a->load_bytes + a->store_bytes) / (double)a->flops);
     printf("\n");
+    uk_gpu_counts_print_cycles(k, core);
     free(loop);
     return UK_EXIT_OK;
 }

@@ -26,6 +26,8 @@
         FIELD(name ".bytes", name, "%s bytes/cycle", "bytes/cycle", DOUBLE, member.bytes), \
         FIELD(name ".lines", name, "%s lines in flight", "lines", INT, member.lines)
 #define DEVICE(of, words, kind) FIELD("device." #of, "device", words, "", kind, core.device.of)
+#define PART(part, of, words) \
+    FIELD("device." #part "." #of, "device." #part, words, "", INT, core.device.part.of)
 
 const struct uk_field uk_fields[] = {
     FIELD("name", "core", "%s (UK_MACHINE takes another)", "", TEXT, core.name),
@@ -69,6 +71,18 @@ const struct uk_field uk_fields[] = {
     DEVICE(simds, "%s SIMDs", INT),
     DEVICE(units, "%s compute units", INT),
     DEVICE(shared_rate, "shared memory %s bytes a cycle", DOUBLE),
+    DEVICE(line, "lines of %s bytes", INT),
+    DEVICE(memory_rate, "memory %s bytes a cycle", DOUBLE),
+    DEVICE(launch, "%s cycles between launches", INT),
+    DEVICE(code, "%s bytes of instruction cache", INT),
+    DEVICE(f64_cycles, "%s cycles of an f64 instruction", INT),
+    PART(latency, shared, "%s cycles from shared memory"),
+    PART(latency, l2, "%s from L2"),
+    PART(latency, memory, "%s from memory"),
+    PART(fma, f32, "%s multiply-adds of f32 a cycle"),
+    PART(fma, f64, "%s of f64"),
+    PART(fma, f16, "%s of f16"),
+    PART(fma, i8, "%s of i8"),
     FIELD("uncore.name", "uncore", "%s", "", TEXT, uncore.name),
     FIELD("uncore.cores", "uncore", "of %s cores", "cores", INT, uncore.cores),
     FIELD("uncore.latency", "uncore", "memory %s cycles away", "cycles", DOUBLE, uncore.latency),

@@ -118,7 +118,7 @@ int uk_net_call_device(struct uk_net_job *j, int layer) {
 int uk_net_count_device(struct uk_net_job *j) {
     struct uk_gpu_counts counts = {.kernels = 0};
 
-    uk_gpu_counts_begin(&counts);
+    uk_gpu_counts_begin(&counts, j->arguments->target);
     int status = run_all(j);
     const int counted = uk_gpu_counts_end(&counts);
     if (!status && !(status = counted))

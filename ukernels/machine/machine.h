@@ -67,6 +67,19 @@ struct uk_device {
     int waves;              /* per SIMD, at most */
     int simds, units;       /* SIMDs per compute unit; compute units */
     double shared_rate;     /* bytes per cycle of a compute unit's shared memory */
+    int line;               /* bytes of a line of L2 */
+    /* cycles from a load to its value: from shared memory, from L2, and from memory beyond it */
+    struct {
+        int shared, l2, memory;
+    } latency;
+    double memory_rate; /* bytes per cycle of memory, for all compute units */
+    int launch;         /* cycles between the end of a kernel and the begin of the next one */
+    int code;           /* bytes of the instruction cache */
+    int f64_cycles;     /* in which a SIMD computes an f64 instruction for all lanes of a wave */
+    /* multiply-adds per cycle of a compute unit, by type, without matrix units */
+    struct {
+        int f32, f64, f16, i8;
+    } fma;
 };
 
 enum { UK_WIDTHS = 2 };
@@ -127,6 +140,56 @@ struct uk_machine {
                                          no cache */
     int cores;
 };
+
+/* device.c: the time of a launch on a GPU, in cycles. */
+
+/* Units of a SIMD that execute an instruction of different waves each in the same cycles. */
+enum uk_issue { UK_ISSUE_VECTOR, UK_ISSUE_SCALAR, UK_ISSUE_MEMORY, UK_ISSUE_SHARED, UK_ISSUES };
+
+/* What a block uses. All but lines are cycles. */
+struct uk_block_time {
+    float issue[UK_ISSUES]; /* of its instructions, summed over waves */
+    float shared;           /* of shared memory */
+    float lines;            /* of L2, those that an instruction accesses counted once */
+    float alone;            /* from the begin of its first wave to the end of its last, if nothing else ran */
+};
+
+struct uk_device_launch {
+    uint64_t blocks;
+    const struct uk_block_time *block; /* in the order of dispatch: x first */
+    int waves;                         /* of a block */
+    int resident;                      /* blocks of a compute unit at a time */
+    double distinct_lines;             /* of memory that the launch accesses */
+};
+
+enum uk_device_bound {
+    UK_DEVICE_BOUND_ISSUE,
+    UK_DEVICE_BOUND_SHARED,
+    UK_DEVICE_BOUND_L2,
+    UK_DEVICE_BOUND_LATENCY,
+    UK_DEVICE_BOUND_MEMORY,
+    UK_DEVICE_BOUNDS
+};
+extern const char *const uk_device_bound_names[UK_DEVICE_BOUNDS];
+
+struct uk_launch_time {
+    double cycles;
+    enum uk_device_bound bound; /* what takes them: on the busiest unit, or memory */
+    double busy;                /* mean of the units' cycles over those of the busiest */
+    double tail;                /* part of the busiest unit's cycles in which another unit is idle */
+};
+
+/* The number of blocks that a compute unit holds, limited by registers, shared memory and waves; 0: not even
+ * one. `registers` are those of a thread. */
+int uk_device_resident(const struct uk_device *d, int registers, int64_t shared_bytes, int threads);
+/* Registers that a kernel takes, whose accumulation registers begin at a multiple of 4. */
+int uk_device_registers(int vgprs, int agprs);
+/* The time of a launch: the first blocks go to the units in turn, as many as these hold; each later one to
+ * the unit that is free first. A unit takes the largest of: the instructions of its busiest SIMD, its shared
+ * memory, its lines at the rate of L2, and the blocks that it holds at a time one such group after the other,
+ * each as long as its longest block alone. The launch takes as long as its busiest unit, or as memory for the
+ * distinct lines. false: out of memory. */
+bool uk_device_time(const struct uk_core *core, const struct uk_device_launch *l, struct uk_launch_time *out);
 
 /* The row with this name, of any architecture, or NULL. */
 const struct uk_core *uk_core_find(const char *name);
