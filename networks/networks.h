@@ -185,6 +185,7 @@ struct uk_network_layer {
     const char *schedule; /* its schedule's steps, without leading empty lines; NULL: automatic */
     /* Number of times that a run runs it: 1 outside of loops; -1 if data decide it, in a branch or a loop. */
     int64_t trips;
+    const char *plain_text; /* the text without `constant`, for GPUs, which do not pack in advance */
 };
 /* Returns the i-th layer in the order of calls; NULL: there are no more. */
 const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i);

@@ -73,6 +73,7 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
     s->operators = operators_of(p, l);
     s->function = l->function->name;
     s->text = l->function->text;
+    s->plain_text = l->function->plain_text;
     s->key = l->function->key;
     s->arguments = l->arguments;
     s->output = (struct uk_network_tensor){

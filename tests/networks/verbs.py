@@ -174,7 +174,14 @@ def check_gpu():
         run("run", name + ".onnx", "--output=native.bin")
         whole = run("run", name + ".onnx", "--target=amdgcn-gfx90a", "--count", "--output=gpu2.bin")
         expect(name + "_layer_0", whole, f"{name} --count on a GPU")
-        for file in ("gpu.bin", "gpu2.bin"):
+        layered = run("run", name + ".onnx", "--target=amdgcn-gfx90a", "--count=layers", "--output=gpu3.bin")
+        lines = [line.split() for line in re.findall(r"^ +\d+ \w+ .*", layered, re.M)]
+        total = re.search(r"^device: (\d+) cycles of all layers", layered, re.M)
+        # Launches of different layers follow each other at a distance of 4000 cycles, as those of one do.
+        if not total or abs(sum(float(line[3]) for line in lines) + 4000 * (len(lines) - 1) - float(total[1])) > len(lines):
+            fail(f"{name}: cycles of layers on a GPU: {layered}")
+        expect(r"^layer 0: (?s:.*)stage \w+ is compiled as plain loops", run("explain", name + ".onnx", "--target=amdgcn-gfx90a"), f"explain {name} for a GPU")
+        for file in ("gpu.bin", "gpu2.bin", "gpu3.bin"):
             if read(file) != read("native.bin") if name in small_networks.WHOLE else not close(floats(read(file)), floats(read("native.bin"))):
                 fail(f"{name} on a GPU: other outputs than here")
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs networks on a GPU: the first device of the target's kind, or else the simulator. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
 #include "child.h"
 #include "gpu_counts.h"
+#include "operands/shape.h"
 #include "gpu_run.h"
 #include "network.h"
 #include "gpu/gpu.h"
@@ -115,8 +117,10 @@ int uk_net_call_device(struct uk_net_job *j, int layer) {
     return uk_network_device_run_layer(j->device, j->memory, layer) ? uk_net_failed(j) : UK_EXIT_OK;
 }
 
-int uk_net_count_device(struct uk_net_job *j) {
-    struct uk_gpu_counts counts = {.kernels = 0};
+/* ---- counts in the simulator ---- */
+
+static int count_all(struct uk_net_job *j) {
+    struct uk_gpu_counts counts;
 
     uk_gpu_counts_begin(&counts, j->arguments->target);
     int status = run_all(j);
@@ -125,6 +129,79 @@ int uk_net_count_device(struct uk_net_job *j) {
         uk_gpu_counts_print(&counts, false);
     uk_gpu_counts_free(&counts);
     return status;
+}
+
+/* Sets *least to the cycles of the layer's multiply-adds at the GPU's peak rate. */
+static int least_of(const struct uk_network_layer *l, const struct uk_device *d, double *least) {
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p = NULL;
+    int64_t *sizes = NULL;
+
+    if (c && !uk_program_parse(c, l->function, l->plain_text, strlen(l->plain_text), &p) &&
+        (sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *sizes)))
+        *least = uk_least_cycles(p, sizes, d);
+    const bool failed = !sizes;
+    free(sizes);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+    return failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
+}
+
+/* Cycles of launches one after the other, and of the multiply-adds. */
+struct layer_cycles {
+    double cycles, least;
+};
+
+/* Prints a layer's line, and adds its cycles to *sum. What bounds it, blocks and units are those of its
+ * longest kernel. */
+static int print_counts(const struct uk_network_layer *l, int layer, const struct uk_gpu_counts *c,
+                        struct layer_cycles *sum) {
+    const struct uk_gpu_kernel_counts *longest = NULL;
+    double cycles = 0, least = 0;
+    uint64_t launches = 0;
+    const int status = least_of(l, &c->core->device, &least);
+
+    for (int i = 0; i < c->kernels; i++) {
+        cycles += c->kernel[i].cycles;
+        launches += c->kernel[i].launches;
+        longest = longest && longest->cycles >= c->kernel[i].cycles ? longest : &c->kernel[i];
+    }
+    if (status || !longest)
+        return status;
+    cycles += (double)(launches - 1) * c->core->device.launch;
+    sum->cycles += cycles + (sum->cycles > 0) * c->core->device.launch;
+    sum->least += least;
+    printf("%5d %-10s %-7s %9.0f %8" PRIu64 " %8.3g %-13s %7" PRIu64 " %6.0f  %s\n", layer, l->kind,
+           *l->window ? l->window : "-", cycles, launches, 100 * least / cycles,
+           uk_device_bound_names[longest->time.bound], longest->blocks, 100 * longest->time.busy, l->name);
+    return UK_EXIT_OK;
+}
+
+static int count_layers(struct uk_net_job *j) {
+    struct layer_cycles sum = {0};
+    const struct uk_network_layer *l;
+    int status = UK_EXIT_OK;
+
+    printf("%5s %-10s %-7s %9s %8s %8s %-13s %7s %6s  %s\n", "layer", "kind", "window", "cycles", "launches",
+           "share, %", "bounded by", "blocks", "busy,%", "name");
+    for (int i = 0; (l = uk_network_layer(j->network, i)) && !status; i++) {
+        struct uk_gpu_counts counts;
+
+        uk_gpu_counts_begin(&counts, j->arguments->target);
+        status = uk_net_call_device(j, i);
+        const int counted = uk_gpu_counts_end(&counts);
+        if (!status && !(status = counted))
+            status = print_counts(l, i, &counts, &sum);
+        uk_gpu_counts_free(&counts);
+    }
+    if (!status && sum.cycles > 0)
+        printf("device: %.0f cycles of all layers; share %.3g %%: multiply-adds at the peak rate take %.0f\n",
+               sum.cycles, 100 * sum.least / sum.cycles, sum.least);
+    return status;
+}
+
+int uk_net_count_device(struct uk_net_job *j) {
+    return j->arguments->count_layers ? count_layers(j) : count_all(j);
 }
 
 /* ---- timing on a board ---- */

@@ -2,6 +2,7 @@
 /* uk explain of a network: for each layer its kernel, or why it has none, its layout, location and work. */
 #include <inttypes.h>
 #include <string.h>
+#include "gpu_run.h"
 #include "network.h"
 
 /* ---- the explanation of a layer's program by uk_explain ---- */
@@ -38,11 +39,12 @@ static void print_brief(const char *text) {
 
 static int explain(const struct uk_net_job *j, struct uk_context *c, const struct uk_network_layer *l) {
     struct uk_program *p = NULL;
+    const char *program = uk_gpu_kind_of(j->arguments->target) ? l->plain_text : l->text;
     char file[300], *text = NULL;
 
     snprintf(file, sizeof file, "%s.uk", l->function);
     const bool failed =
-        uk_program_parse(c, file, l->text, strlen(l->text), &p) ||
+        uk_program_parse(c, file, program, strlen(program), &p) ||
         (l->schedule && uk_program_schedule(p, j->arguments->schedule, l->schedule, strlen(l->schedule))) ||
         uk_explain(p, &j->options, &text);
     if (failed)

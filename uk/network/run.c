@@ -20,8 +20,6 @@ static int check_options(const struct uk_arguments *a) {
                            "--device=%s: a network needs a GPU's --target, for instance amdgcn-gfx90a, and "
                            "--device=gpu or sim",
                            a->device);
-    if (a->count_layers && uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE, "--count=layers: the GPU simulator counts by kernel; use --count");
     if (a->count && !uk_is_emulated(a->target) && !uk_gpu_is_simulated(a->target))
         return uk_complain(UK_EXIT_USAGE, "--count needs a --target that an emulator or a simulator runs, "
                                           "for instance riscv64-p or amdgcn-gfx90a; here --time measures");
