@@ -136,6 +136,26 @@ static struct uk_index *subscript(struct uk_schedule *s, const struct uk_stage *
                : NULL;
 }
 
+static bool has_loops(const struct uk_affine *index) {
+    bool any = index->general;
+
+    for (int i = 0; i < UK_MAX_LOOPS; i++)
+        any |= index->coefficient[i] != 0;
+    return any;
+}
+
+/* The extent of the dimension that the size is about. A loop that is fused by a change of view runs over the
+ * dimensions before it, too, whose subscripts then have no loop. */
+static struct uk_index *extent_of(struct uk_schedule *s, const struct uk_stage *st,
+                                  const struct uk_size_binding *size) {
+    const struct uk_operand *o = &st->operand[size->operand];
+    struct uk_index *extent = o->tensor->stored[size->axis];
+
+    for (int d = size->axis - 1; st->inside && d >= 0 && !has_loops(&o->index[d]); d--)
+        extent = uk_index_op(s->arena, UK_I_MUL, o->tensor->stored[d], extent);
+    return extent;
+}
+
 struct uk_index *uk_match_border_size(struct uk_schedule *s, const struct uk_stage *st,
                                       const struct uk_match *m, const struct uk_size_binding *size,
                                       struct uk_index *const *value) {
@@ -146,8 +166,9 @@ struct uk_index *uk_match_border_size(struct uk_schedule *s, const struct uk_sta
     if (size->role == UK_SIZE_BEFORE)
         return outside ? uk_index_op(a, UK_I_MAX, uk_index_op(a, UK_I_SUB, zero, at), zero) : zero;
     struct uk_index *from = outside ? uk_index_op(a, UK_I_MAX, at, zero) : at,
-                    *left =
-                        uk_index_op(a, UK_I_SUB, st->operand[size->operand].tensor->stored[size->axis], from);
+                    *end = outside ? st->operand[size->operand].tensor->stored[size->axis]
+                                   : extent_of(s, st, size),
+                    *left = uk_index_op(a, UK_I_SUB, end, from);
     return outside ? uk_index_op(a, UK_I_MAX, left, zero) : left;
 }
 

@@ -29,9 +29,11 @@ static bool stay_within(const struct uk_stage *at, int k, int position, int64_t 
 
 /* Finds the smallest coefficient that a loop of the prefix has in the summed iterator k (INT64_MAX: there is
  * none), and the negated sum of these loops. Refuses orders in which the last iteration is not the iterator's
- * last value. */
+ * last value. After rfactor, a loop of the output divides the sums' range: each part ends elsewhere. */
 static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *step, struct uk_affine *minus) {
     const struct uk_stage *at = a->at;
+
+    bool is_part = false;
 
     *step = INT64_MAX;
     *minus = (struct uk_affine){0};
@@ -41,6 +43,10 @@ static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *st
 
         if (!at->reduced[k] || at->loop[i]->stage != at || !c)
             continue;
+        if (!uk_is_reduced(at, at->loop[i])) {
+            is_part = true;
+            continue;
+        }
         if (c >= *step || (i < a->prefix && !stay_within(at, k, i, c)))
             return refuse_order(a, k);
         if (i < a->prefix) {
@@ -48,7 +54,13 @@ static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *st
             minus->coefficient[id] = -c;
         }
     }
-    return UK_OK;
+    return !is_part || *step == INT64_MAX
+               ? UK_OK
+               : uk_refuse_attach(
+                     a,
+                     "after rfactor, stage %s sums a part of %s at a time, and no iteration of a loop "
+                     "over this part is known to be its last; take a loop outside of these",
+                     at->name, at->statement->iterator[k]->name);
 }
 
 enum uk_status uk_check_sums_end(const struct uk_attaching *a) {

@@ -232,8 +232,13 @@ static void compute_inline(struct random_steps *r) {
 static void rfactor(struct random_steps *r) {
     const struct random_stage *st = any_stage(r);
 
-    if (st->loops > st->left)
-        put(r, "rfactor %s.%s -> r%d", st->name, any_loop(r, st), r->names++);
+    if (st->loops <= st->left)
+        return;
+    const int name = r->names++;
+    put(r, "rfactor %s.%s -> r%d", st->name, any_loop(r, st), name);
+    /* Its partial sums have the stage's loops. */
+    if (r->steps < RANDOM_STEPS && below(r, 2))
+        put(r, "cache_write r%d at r%d.%s -> c%d", name, name, any_loop(r, st), r->names++);
 }
 
 /* One row per kind; weights are relative to their sum. */
