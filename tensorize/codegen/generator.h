@@ -195,8 +195,6 @@ void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
 /* A loop over blocks or threads. */
 void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_barrier(struct uk_codegen *g);
-/* An upper bound of e, INT64_MAX if none is known. */
-int64_t uk_cg_upper_bound(const struct uk_index *e);
 
 /* vector.c: in a kernel, a vector loop with constant bounds that moves adjacent elements; false: it
  * is not such a loop. */

@@ -107,7 +107,7 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
  * condition; the first one beyond the end leaves the loop. Loops begin at 0 or later. */
 static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                              LLVMValueRef upper) {
-    const int64_t end = uk_cg_upper_bound(n->upper),
+    const int64_t end = uk_cg_range(g, n->upper).high,
                   first = LLVMIsAConstantInt(lower) ? LLVMConstIntGetSExtValue(lower) : 0;
     struct uk_binding *outside = g->bindings;
     LLVMBasicBlockRef done = uk_cg_block(g, "done");

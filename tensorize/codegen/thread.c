@@ -108,29 +108,6 @@ void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n) {
     g->is_one_each = false;
 }
 
-int64_t uk_cg_upper_bound(const struct uk_index *e) {
-    int64_t a, b;
-
-    switch (e->op) {
-    case UK_I_INT:
-        return e->value;
-    case UK_I_MIN:
-        a = uk_cg_upper_bound(e->a);
-        b = uk_cg_upper_bound(e->b);
-        return a < b ? a : b;
-    case UK_I_MAX:
-        a = uk_cg_upper_bound(e->a);
-        b = uk_cg_upper_bound(e->b);
-        return a > b ? a : b;
-    case UK_I_ADD:
-        a = uk_cg_upper_bound(e->a);
-        b = uk_cg_upper_bound(e->b);
-        return a == INT64_MAX || b == INT64_MAX || __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
-    default:
-        return INT64_MAX;
-    }
-}
-
 static LLVMValueRef conjoin(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef one) {
     return all ? LLVMBuildAnd(g->b, all, one, "") : one;
 }
@@ -183,7 +160,7 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
         here.weight = axis_weight(g->launch, n->axis);
         here.extent = g->launch->block[n->axis];
     } else {
-        here.extent = uk_cg_upper_bound(n->upper);
+        here.extent = uk_cg_range(g, n->upper).high;
     }
     if (here.extent == INT64_MAX || here.extent < 1) {
         uk_cg_fail(

@@ -248,6 +248,10 @@ static const char *const bound_steps[] = {
     "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
     "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
     "cache_read B at ko in shared\npipeline ko 2\n",
+    /* a part longer than what it divides */
+    "split C.m 6 -> by m1\nsplit C.n 2 -> bx n1\nsplit m1 3 -> ty mi\nsplit n1 6 -> tx ni\n"
+    "split C.k 48 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind bx block.y\n"
+    "cache_write C at tx in register\n",
 };
 
 static void blocks_and_threads(void **state) {
