@@ -132,9 +132,7 @@ static bool is_fused(const struct uk_stage *st, int d, int e) {
            loop_of_dimension(st, e) >= 0;
 }
 
-/* Fuses the loops over rows that are contiguous to each other in everything that is accessed: all pixels of a
- * 1x1 convolution become the rows of one product. */
-static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
+enum uk_status uk_fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
     int inner = st->operand[0].tensor->dims - 1;
 
     if (st->statement->reduce == UK_REDUCE_NONE || !inner)
@@ -359,7 +357,7 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
     const bool sums = st->statement->reduce != UK_REDUCE_NONE && !uk_is_empty(st);
     bool done = false;
     if ((sums && ((status = join_nest(s, st, &done)) || done)) ||
-        (!uk_refusal(s, st->name, UK_DRAFT_ROWS) && (status = fuse_rows(s, st))) ||
+        (!uk_refusal(s, st->name, UK_DRAFT_ROWS) && (status = uk_fuse_rows(s, st))) ||
         (status = uk_auto_stage(s, st)))
         return status;
     if (sums && !st->match && ((status = join_nest(s, st, &done)) || done))

@@ -55,6 +55,10 @@ bool uk_is_elementwise(const struct uk_stage *st);
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
 /* Inlines elementwise stages into their only reader, if that is elementwise too. */
 enum uk_status uk_inline_stages(struct uk_schedule *s);
+/* Fuses the loops over rows of a sum, and of the elementwise stages that follow it, that are contiguous
+ * to each other in everything that is accessed: all pixels of a 1x1 convolution become the rows of one
+ * product. */
+enum uk_status uk_fuse_rows(struct uk_schedule *s, struct uk_stage *st);
 
 /* ---- sums.c: loops of sums of products ---- */
 

@@ -106,8 +106,8 @@ bool uk_match_axes(struct uk_attempt *t);
 struct uk_rank uk_match_rank(const struct uk_attempt *t);
 /* True if a is better than b. */
 bool uk_match_is_better(struct uk_rank a, struct uk_rank b);
-/* The maximum extent of the axis: a number in the declaration, or 14 if it assumes `I <= 14`; 0: not
- * limited. */
+/* The maximum extent of the axis: a number in the declaration, or 14 if it assumes `I <= 14` or `I == 14`; 0:
+ * not limited. */
 int64_t uk_match_max_extent(const struct uk_attempt *t, int axis);
 
 /* The distance, in elements, by which one step along the loop moves the operand's address; terms < 0: it is

@@ -50,8 +50,8 @@ int64_t uk_match_max_extent(const struct uk_attempt *t, int axis) {
     if (uk_index_is_int(e, &c))
         return c;
     for (const struct uk_assume *a = t->k->declaration->assumes; a; a = a->next)
-        if (a->relation->op == UK_I_LE && a->relation->a->op == UK_I_VAR && a->relation->a->var == e->var &&
-            uk_index_is_int(a->relation->b, &c))
+        if ((a->relation->op == UK_I_LE || a->relation->op == UK_I_EQ) && a->relation->a->op == UK_I_VAR &&
+            a->relation->a->var == e->var && uk_index_is_int(a->relation->b, &c))
             least = least && least < c ? least : c;
     return least;
 }

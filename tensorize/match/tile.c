@@ -136,6 +136,13 @@ static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
     return false;
 }
 
+/* True if the axis, divided by the layout into groups, is one group: its quotient is 0. */
+static bool is_one_group(const struct uk_attempt *t, int axis) {
+    const int64_t most = uk_match_max_extent(t, axis);
+
+    return t->divisor[axis] && most && most <= t->divisor[axis];
+}
+
 /* Binds a size that is a stride along which the nest makes no step. False: it is not. */
 static bool is_any_stride(struct uk_attempt *t, const struct uk_var *v) {
     for (int i = 0; i < t->pairs; i++) {
@@ -147,8 +154,8 @@ static bool is_any_stride(struct uk_attempt *t, const struct uk_var *v) {
             if (o->tensor->stride[d]->op != UK_I_VAR || o->tensor->stride[d]->var != v)
                 continue;
             for (int a = 0; a < t->ks->iterators; a++)
-                steps |= t->m.axis[a] &&
-                         (o->index[d].coefficient[a] || o->index[d].coefficient[t->ks->iterators + a]);
+                steps |= t->m.axis[a] && ((o->index[d].coefficient[a] && !is_one_group(t, a)) ||
+                                          o->index[d].coefficient[t->ks->iterators + a]);
             if (steps)
                 continue;
             t->m.size[v->number].role = UK_SIZE_ANY_STRIDE;

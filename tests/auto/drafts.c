@@ -33,6 +33,8 @@ enum {
     TUPLES = 5,
     /* operations of the program as written */
     MOST_OPERATIONS = 40 * 1000,
+    /* of all tensors: without terms there are no operations, whatever is read */
+    MOST_ELEMENTS = 4 * 1000 * 1000,
     /* the same, for sizes at the edges of a GPU's tiles */
     MOST_AT_EDGES = 200 * 1000,
     /* statements executed by the loops: a GPU's tiles have many beyond the edges */
@@ -115,6 +117,19 @@ static int64_t draw_size(struct trial *t, int tuple, int most, bool is_none) {
     }
 }
 
+static double elements_of(const struct uk_program *p, const int64_t *size) {
+    double all = 0;
+
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
+        double elements = 1;
+
+        for (int d = 0; d < t->stored_dims; d++)
+            elements *= (double)uk_value(t->stored[d], size);
+        all += elements;
+    }
+    return all;
+}
+
 /* Draws all sizes. False: too large, or against the program's assumptions. Leading dimensions are at least as
  * long as rows. */
 static bool draw_sizes(struct trial *t, struct uk_program *p, int tuple, int try, int64_t *size) {
@@ -130,7 +145,8 @@ static bool draw_sizes(struct trial *t, struct uk_program *p, int tuple, int try
             *at = (*at + 7) / 8 * 8;
     }
     run_assume(p, size);
-    return uk_operations(p, size) <= (tuple == 4 ? MOST_AT_EDGES : MOST_OPERATIONS) &&
+    return elements_of(p, size) <= MOST_ELEMENTS &&
+           uk_operations(p, size) <= (tuple == 4 ? MOST_AT_EDGES : MOST_OPERATIONS) &&
            run_is_assumed(p, size);
 }
 

@@ -60,10 +60,26 @@ def expect(name, result, status, pattern):
         failures.append(f"{name}: status {result.returncode}, not {status}, and '{pattern}' looked for in: {said}")
 
 
+def source_of(file, rows, columns):
+    """The kernel's source with the headers of its folder in place, as function mm."""
+    folder = sources / "asm/amdgcn"
+    text = (folder / file).read_text(encoding="utf-8")
+    for header in ("groups.h", "k_loop.h"):
+        text = text.replace(f'#include "{header}"', (folder / header).read_text(encoding="utf-8"))
+    text = re.sub(r'^#include ".*"$', "", text, flags=re.M)
+    return text.replace("UK_SYMBOL", "mm").replace("UK_MR", str(rows)).replace("UK_NR", str(columns))
+
+
+TILES = {"gfx906": ("8x8", "8x4", "4x4"), "gfx90a": ("8x16", "8x8", "8x4", "4x4")}
+
+
 def registry():
-    for kernel in ("uk_sgemm_s_8x8_gfx906_asm", "uk_sgemm_s_8x16_gfx90a_asm"):
+    kernels = [f"uk_sgemm_s_{tile}_{gpu}_asm" for gpu, tiles in TILES.items() for tile in tiles]
+    for kernel in kernels:
         expect(kernel, run(kernel), 0, f"^{kernel} update: ok, [0-9]+ cases$")
-    expect("all", run("--target=amdgcn-gfx90a"), 0, "^uk_sgemm_s_8x8_gfx906_asm update: ok.*\nuk_sgemm_s_8x16_gfx90a_asm update: ok")
+    whole = run("--target=amdgcn-gfx90a")
+    for kernel in kernels:
+        expect("all", whole, 0, f"(?m)^{kernel} update: ok")
     expect("lacking", run("uk_sgemm_s_8x16_gfx90a_asm", "--target=amdgcn-gfx906"), 1, "requires gfx90a, which target amdgcn-gfx906")
     expect("nothing", run(), 2, "give a file or a kernel, or a --target")
 
@@ -121,17 +137,20 @@ def wrong():
 
 def registry_broken():
     """The registry's kernels from their sources, with one mistake each."""
-    for symbol, file, target in (("uk_sgemm_s_8x8_gfx906_asm", "gemm_8x8_gfx906.c", "amdgcn-gfx906"),
-                                 ("uk_sgemm_s_8x16_gfx90a_asm", "gemm_8x16_gfx90a.c", "amdgcn-gfx90a")):
+    for symbol, file, target, rows, columns in (("uk_sgemm_s_8x8_gfx906_asm", "gemm_gfx906.c", "amdgcn-gfx906", 8, 8),
+                                                ("uk_sgemm_s_8x16_gfx90a_asm", "gemm_gfx90a.c", "amdgcn-gfx90a", 8, 16),
+                                                ("uk_sgemm_s_4x4_gfx90a_asm", "gemm_gfx90a.c", "amdgcn-gfx90a", 4, 4)):
         declaration = subprocess.run([uk, "show", symbol, "--declaration"], capture_output=True, text=True, check=True).stdout
         declaration = declaration.replace(symbol, "mm")
-        text = (sources / "asm/amdgcn/groups.h").read_text(encoding="utf-8") + (sources / "asm/amdgcn" / file).read_text(encoding="utf-8")
-        text = re.sub(r'^#include ".*"$', "", text, flags=re.M).replace("UK_SYMBOL", "mm")
+        text = source_of(file, rows, columns)
         expect(f"{symbol}, imported", verify(f"{symbol}_import", text, declaration, target), 0, "mm update: ok")
+        ahead = rows * columns <= (32 if "gfx906" in file else 64)
         for number, (right, slip) in enumerate((
-            ("b + db, (int)sb", "b + da, (int)sb"), ("a += 2 * da", "a += 1 * da"), ("left >= 2; left -= 2", "left >= 1; left -= 2"),
-            ("    if (left)\n", "    if (0)\n"), ('"+v"', '"=v"'), ("s + i * stride", "s + i * GROUP"), ("c[i] = sum", "c[i ^ 1] = sum"),
-            ("i % GROUP", "(i + 1) % GROUP"),
+            ("a, da, sa, b, db, sb);\n        return", "a, db, sa, b, db, sb);\n        return") if ahead else ("b + db, sb", "b + da, sb"),
+            ("a += 2 * da", "a += 1 * da"), ("left > 2; left -= 2", "left > 1; left -= 2") if ahead else ("left >= 2; left -= 2", "left >= 1; left -= 2"),
+            ("    if (left)\n        multiply", "    if (0)\n        multiply") if ahead else ("    if (left)\n        add_one", "    if (0)\n        add_one"),
+            ('"+v"', '"=v"'), ("s + i * stride", "s + i * GROUP") if rows > 4 else ("s + i * stride", "s + 1 + i * stride"),
+            ("c[i] = sum", "c[i ^ 1] = sum"), ("i % GROUP", "(i + 1) % GROUP") if rows > 4 or "gfx906" in file else ("i % GROUP ?", "!(i % GROUP) ?"),
         )):
             assert right in text, right
             expect(f"{symbol}: {slip}", verify(f"{symbol}_{number}", text.replace(right, slip), declaration, target), 1, "WRONG in case")
@@ -140,10 +159,10 @@ def registry_broken():
 def by_itself():
     """If the kernel's code is refused, the automatic schedule does without it; if kernels are required, the
     message names it."""
-    declaration = subprocess.run([uk, "show", "uk_sgemm_s_8x8_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout
-    body = "for (int64_t i = 0; i < k; i++) c[(int)a[i] & 63] += b[i];"
+    declaration = subprocess.run([uk, "show", "uk_sgemm_s_4x4_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout
+    body = "for (int64_t i = 0; i < k; i++) ((UK_REGISTER signed char *)c)[(int)a[i] & 63] += (signed char)b[i];"
     head = HEAD.replace("lda,", "lda, int64_t sa,").replace("ldb,", "ldb, int64_t sb,")
-    text = f'pragma import c """\n#include <stdint.h>\n{head} {{ {body} }}\n"""\n{declaration.replace("uk_sgemm_s_8x8_gfx906_asm", "mm")}'
+    text = f'pragma import c """\n#include <stdint.h>\n{head} {{ {body} }}\n"""\n{declaration.replace("uk_sgemm_s_4x4_gfx906_asm", "mm")}'
     path = folder / "by_itself.uk"
     path.write_text(text + "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n", encoding="utf-8")
     sizes = ["--size", "M=130", "--size", "N=70", "--size", "K=20"]
@@ -158,8 +177,7 @@ def by_itself():
 
 def program():
     """An imported kernel is matched like the registry's, and inlined."""
-    text = (sources / "asm/amdgcn/groups.h").read_text(encoding="utf-8") + (sources / "asm/amdgcn/gemm_8x8_gfx906.c").read_text(encoding="utf-8")
-    text = "#include <stdint.h>\n" + re.sub(r'^#include ".*"$', "", text, flags=re.M).replace("UK_SYMBOL", "mm")
+    text = "#include <stdint.h>\n" + source_of("gemm_gfx906.c", 8, 8)
     declaration = subprocess.run([uk, "show", "uk_sgemm_s_8x8_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout
     declaration = declaration.replace("uk_sgemm_s_8x8_gfx906_asm", "mm")
     product = (sources / "tests/golden/gpu_matmul.uk").read_text(encoding="utf-8").split("#=")[0].replace("tensorize mi auto", "tensorize mi mm")

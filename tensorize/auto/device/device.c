@@ -191,7 +191,9 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
         return status;
     if (w.vector)
         return uk_apply_one(s, uk_step_on(s, UK_STEP_VECTORIZE, st, &w.vector, 1));
-    return reduces && !st->previous && !plain ? uk_device_keep_in_registers(s, st, w.x) : UK_OK;
+    if (!reduces || st->previous || plain || (status = uk_device_attach_reader(s, st, w.x)))
+        return status;
+    return uk_device_keep_in_registers(s, st, w.x);
 }
 
 /* ---- the program ---- */

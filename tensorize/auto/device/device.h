@@ -14,6 +14,10 @@
 /* Splits l; *l becomes the inner loop, of `factor` values, and *outer is the other one. */
 enum uk_status uk_device_split(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                                const char *outer_suffix, const char *inner_suffix, struct uk_loop **outer);
+/* Divides the sum by rfactor along l. The stage becomes the one of the parts, which gets the name; the stage
+ * after it adds these. */
+enum uk_status uk_device_rfactor(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l,
+                                 const char *name);
 enum uk_status uk_device_order(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order,
                                int n);
 enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l, const char *kind,
@@ -26,6 +30,10 @@ enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st,
  * (step cache_write). */
 enum uk_status uk_device_keep_in_registers(struct uk_schedule *s, struct uk_stage *st,
                                            const struct uk_loop *place);
+/* Attaches an elementwise stage that is the only reader of the stage's output at `place`: it runs while what
+ * it reads is in registers. */
+enum uk_status uk_device_attach_reader(struct uk_schedule *s, struct uk_stage *st,
+                                       const struct uk_loop *place);
 /* Applies the step if it is legal, and sets *done; a refused step changes nothing. */
 enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done);
 

@@ -4,55 +4,15 @@
  * both operands, which they copy together to shared memory, one block of k ahead. An elementwise stage that
  * reads the product takes the tile from registers.
  */
-#include <float.h>
 #include <string.h>
-#include "device.h"
-#include "auto/stage.h"
+#include "product.h"
 #include "auto/steps.h"
-#include "registry/operation.h"
 
 enum {
-    /* terms of the sum in shared memory: enough work to hide the loads of the next block */
-    K_BLOCK = 8,
-    /* rows and columns of a thread's tile if the target has no kernels */
-    DEFAULT_TILE = 8,
-    /* adjacent rows or columns of a thread: 16 bytes of f32, one access to shared memory */
-    GROUP = 4,
     /* minimum rows and columns of a product: in smaller ones most of a tile would be empty */
     MIN_EXTENT = 8,
-    /* registers besides sums, operands read from shared memory, and copies in flight */
-    SPARE_REGISTERS = 10,
-    /* registers for each element that a thread copies, its share of addresses included; measured */
-    REGISTERS_PER_COPY = 4,
-    /* minimum waves per SIMD: one computes while another waits */
-    WAVES = 2,
-    /* lanes of a wave that a SIMD computes per cycle */
-    LANES_A_CYCLE = 16,
     /* dimensions added to an operand's copy: two by groups_of, and the slots of the pipeline */
     MORE_DIMENSIONS = 3,
-    /* threads along either axis of a block: MAX_THREADS_PER_AXIS or MIN_THREADS_PER_AXIS */
-    MAX_THREADS_PER_AXIS = 16,
-    MIN_THREADS_PER_AXIS = 8,
-};
-
-struct product {
-    struct uk_schedule *s;
-    struct uk_stage *st;
-    /* the operands that move with rows and with columns */
-    int a, b;
-    /* the tiled loops */
-    struct uk_loop *rows, *columns, *sum;
-    /* place: innermost around a block's tile; k_blocks: over blocks of k; k_inner: inside one */
-    struct uk_loop *place, *k_blocks, *k_inner;
-    /* name of the draft, if it has no pipeline */
-    const char *draft;
-};
-
-/* The tile of a block: `threads` x `threads` threads, each with rows x columns elements. `instructions`: per
- * thread and k iteration, for arithmetic. */
-struct tile {
-    int rows, columns, threads;
-    double instructions;
 };
 
 /* ---- detection of products ---- */
@@ -68,13 +28,13 @@ static int factor(const struct uk_stage *st, const struct uk_expr *e) {
     return 0;
 }
 
-static bool is_longer(const struct product *p, const struct uk_loop *l, const struct uk_loop *than) {
+static bool is_longer(const struct uk_product *p, const struct uk_loop *l, const struct uk_loop *than) {
     return !than || uk_values_estimate(p->s, p->st, l) > uk_values_estimate(p->s, p->st, than);
 }
 
 /* The longest loop of the output that moves operand o and not `other`; a loop that is contiguous in the
  * output takes precedence. */
-static struct uk_loop *axis_of(const struct product *p, int o, int other) {
+static struct uk_loop *axis_of(const struct uk_product *p, int o, int other) {
     const struct uk_stage *st = p->st;
     struct uk_loop *found = NULL;
 
@@ -91,8 +51,10 @@ static struct uk_loop *axis_of(const struct product *p, int o, int other) {
     return found;
 }
 
-static bool find_axes(struct product *p) {
+static bool find_axes(struct uk_product *p) {
     const struct uk_stage *st = p->st;
+
+    p->sum = NULL;
     const struct uk_statement *t = st->statement;
     const struct uk_expr *e = t->right;
 
@@ -120,151 +82,70 @@ static bool find_axes(struct product *p) {
         if (uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[p->a], st->loop[i]) &&
             uk_depends(&st->operand[p->b], st->loop[i]) && is_longer(p, st->loop[i], p->sum))
             p->sum = st->loop[i];
-    return p->sum && uk_values_estimate(p->s, st, p->rows) >= MIN_EXTENT &&
-           uk_values_estimate(p->s, st, p->columns) >= MIN_EXTENT;
+    return p->sum;
 }
 
-/* ---- choice of the tile ---- */
-
-static double ceiling(double n, double of) {
-    const double whole = (double)(int64_t)(n / of);
-
-    return whole * of < n ? whole + 1 : whole;
+/* True if the loops at `position` and the next one, both of the output, are one long row in every operand. */
+static bool is_one_row(const struct uk_product *p, int position) {
+    return position >= p->st->prefix && position + 1 < p->st->loops && uk_device_is_free(p->st, position) &&
+           uk_device_is_free(p->st, position + 1) && uk_fuse_is_view(p->s, p->st, position);
 }
 
-/* Number of registers of one sum. */
-static int words_of(const struct uk_stage *st) {
-    return (int)(uk_type_bytes(st->operand[0].tensor->type) + sizeof(float) - 1) / (int)sizeof(float);
-}
-
-/* Number of registers that a thread needs. */
-static int registers_of(const struct uk_device *d, const struct uk_stage *st, const struct tile *t) {
-    const int read = t->rows + t->columns, words = words_of(st);
-    const int n = words * (t->rows * t->columns + read) +
-                  (REGISTERS_PER_COPY + words - 1) * read * K_BLOCK / t->threads + SPARE_REGISTERS;
-
-    return (n + d->granule - 1) / d->granule * d->granule;
-}
-
-/* Bytes of a thread's buffers, which have to stay in registers: the sums, and the elements that are loaded
- * one block of k ahead. */
-static int64_t register_bytes_of(const struct product *p, const struct tile *t) {
+/* Counts the values of the rows' loop with those that uk_fuse_rows will fuse with it, and of other loops. */
+static void count_values(struct uk_product *p) {
     const struct uk_stage *st = p->st;
-    const size_t ahead = (uk_type_bytes(st->operand[p->a].tensor->type) * (size_t)t->rows +
-                          uk_type_bytes(st->operand[p->b].tensor->type) * (size_t)t->columns) *
-                         K_BLOCK / (size_t)t->threads;
+    const bool fuses = !uk_refusal(p->s, st->name, UK_DRAFT_ROWS);
+    int first = uk_loop_position(st, p->rows), last = first;
 
-    return (int64_t)(uk_type_bytes(st->operand[0].tensor->type) * (size_t)(t->rows * t->columns) + ahead);
-}
+    while (fuses && first > 0 && is_one_row(p, first - 1))
+        first--;
+    while (fuses && st->loop[last + 1] != p->columns && is_one_row(p, last))
+        last++;
+    p->row_values = p->others = p->more_terms = 1;
+    for (int i = 0; i < st->loops; i++) {
+        const double n = uk_values_estimate(p->s, st, st->loop[i]);
 
-/* Bytes of shared memory for both operands, in two slots. */
-static int64_t bytes_of(const struct product *p, const struct tile *t) {
-    const size_t step = uk_type_bytes(p->st->operand[p->a].tensor->type) * (size_t)t->rows +
-                        uk_type_bytes(p->st->operand[p->b].tensor->type) * (size_t)t->columns;
-
-    return 2 * (int64_t)(step * (size_t)t->threads + 2 * GROUP * sizeof(float)) * K_BLOCK;
-}
-
-static int waves_of(const struct uk_device *d, const struct tile *t) {
-    return (t->threads * t->threads + d->lanes - 1) / d->lanes;
-}
-
-/* Number of blocks resident on a compute unit. */
-static int resident(const struct product *p, const struct tile *t) {
-    const struct uk_device *d = &p->s->target->machine.core.device;
-    const int waves = d->registers / registers_of(d, p->st, t), most = waves < d->waves ? waves : d->waves;
-    const int by_registers = most * d->simds / waves_of(d, t);
-    const int by_shared = (int)(d->shared_bytes / bytes_of(p, t));
-
-    return most < WAVES || t->threads * t->threads > d->threads || register_bytes_of(p, t) > d->register_bytes
-               ? 0
-           : by_shared < by_registers ? by_shared
-                                      : by_registers;
-}
-
-/* Estimates the cycles of the product on all compute units: the larger of arithmetic and memory accesses, for
- * rounds of at most `most` resident blocks per unit. */
-static double estimate(const struct product *p, const struct tile *t, int most) {
-    const struct uk_device *d = &p->s->target->machine.core.device;
-    const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;
-    double terms = 1, blocks = ceiling(uk_values_estimate(p->s, p->st, p->rows), rows) *
-                               ceiling(uk_values_estimate(p->s, p->st, p->columns), columns);
-
-    for (int i = 0; i < p->st->loops; i++) {
-        const struct uk_loop *l = p->st->loop[i];
-        const double n = uk_values_estimate(p->s, p->st, l);
-
-        if (uk_is_reduced(p->st, l))
-            terms *= n;
-        else if (l != p->rows && l != p->columns)
-            blocks *= n;
-    }
-    const double of_unit = ceiling(blocks, d->units), together = of_unit < most ? of_unit : most,
-                 waves = together * waves_of(d, t), simds = waves < d->simds ? waves : d->simds;
-    const double lane_cycles = (double)d->lanes / LANES_A_CYCLE;
-    const double arithmetic = waves * t->instructions * lane_cycles / simds,
-                 shared = waves * d->lanes * (t->rows + t->columns) * bytes / (AUTO_SHARED * d->shared_rate),
-                 global = together * (rows + columns) * bytes / p->s->target->machine.core.l2.bytes;
-    const double inside = arithmetic > shared ? arithmetic : shared;
-
-    return ceiling(of_unit, together) * (terms * (global > inside ? global : inside) + AUTO_BLOCK);
-}
-
-struct choice {
-    struct tile tile;
-    double cycles;
-};
-
-static const char *name_of(const struct product *p, const struct tile *t) {
-    return uk_format(p->s->arena, "tiles of %d x %d in blocks of %d threads", t->rows, t->columns,
-                     t->threads * t->threads);
-}
-
-/* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, and updates
- * *best. */
-static void consider_tile(const struct product *p, int rows, int columns, double instructions,
-                          struct choice *best) {
-    for (int threads = MAX_THREADS_PER_AXIS; threads >= MIN_THREADS_PER_AXIS; threads /= 2) {
-        const struct tile t = {rows, columns, threads, instructions};
-        const char *name = p->s->refused ? name_of(p, &t) : NULL;
-        const int most = name && uk_refusal(p->s, p->st->name, name) ? 0 : resident(p, &t);
-        const double cycles = most ? estimate(p, &t, most) : DBL_MAX;
-
-        if (cycles < best->cycles)
-            *best = (struct choice){t, cycles};
+        if (uk_is_reduced(st, st->loop[i]))
+            p->more_terms *= st->loop[i] == p->sum ? 1 : n;
+        else if (st->loop[i] != p->columns)
+            *(i >= first && i <= last ? &p->row_values : &p->others) *= n;
     }
 }
 
-/* Chooses among the tiles of the target's kernels; a small one if the output fills none of these. Without
- * kernels LLVM compiles tiles of about their size. */
-static bool choose_tile(const struct product *p, struct tile *out) {
-    const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
-    const double m = uk_values_estimate(p->s, p->st, p->rows),
-                 n = uk_values_estimate(p->s, p->st, p->columns);
-    struct choice best = {.cycles = DBL_MAX};
-    bool has_kernels = false;
-    char lacks[64];
+/* Computes the sum in parts, by rfactor: the stage becomes the one of the parts, and the one after it adds
+ * them. */
+static enum uk_status divide(struct uk_product *p, const struct uk_tile *t) {
+    const int64_t terms = uk_constant_extent(p->st, p->sum), steps = (terms - 1) / UK_K_BLOCK + 1;
+    struct uk_loop *inner = p->sum, *outer;
+    enum uk_status status =
+        uk_device_split(p->s, p->st, &inner, ((steps - 1) / t->parts + 1) * UK_K_BLOCK, "part", "p", &outer);
 
-    for (int i = 0; i < uk_kernel_count() && is_f32; i++) {
-        const struct uk_kernel *k = uk_kernel_at(i);
+    return status ? status : uk_device_rfactor(p->s, p->st, outer, p->parts_name);
+}
 
-        if (uk_kernel_operation(k)->form != UK_OP_SHARED ||
-            uk_kernel_operation(k)->element != UK_ELEMENT_F32 ||
-            uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
-            continue;
-        has_kernels = true;
-        if (m >= uk_kernel_mr(k) * MIN_THREADS_PER_AXIS && n >= uk_kernel_nr(k) * MIN_THREADS_PER_AXIS)
-            consider_tile(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), &best);
-    }
-    if (!has_kernels && m >= DEFAULT_TILE * MIN_THREADS_PER_AXIS && n >= DEFAULT_TILE * MIN_THREADS_PER_AXIS)
-        consider_tile(p, DEFAULT_TILE, DEFAULT_TILE, DEFAULT_TILE * DEFAULT_TILE, &best);
-    if (best.cycles == DBL_MAX && !has_kernels && m >= DEFAULT_TILE * MIN_THREADS_PER_AXIS &&
-        n >= GROUP * MIN_THREADS_PER_AXIS)
-        consider_tile(p, DEFAULT_TILE, GROUP, DEFAULT_TILE * GROUP, &best);
-    if (best.cycles == DBL_MAX)
-        consider_tile(p, GROUP, GROUP, GROUP * GROUP, &best);
-    *out = best.tile;
-    return best.cycles < DBL_MAX;
+/* Finds the product's axes and its tile, divides the sum, and fuses loops over rows that are one long row. */
+static enum uk_status find_product(struct uk_product *p, struct uk_tile *t, bool *found) {
+    struct uk_schedule *s = p->s;
+    struct uk_stage *st = p->st;
+    enum uk_status status = UK_OK;
+
+    *found = find_axes(p);
+    if (!*found)
+        return UK_OK;
+    count_values(p);
+    if (p->others == 1 && !st->statement->where && !st->inside && !st->parent)
+        p->parts_name = uk_fresh_name(s, st->operand[0].tensor->name, "_parts");
+    *found = p->row_values >= MIN_EXTENT && uk_values_estimate(s, st, p->columns) >= MIN_EXTENT &&
+             uk_device_choose_tile(p, t);
+    if (!*found)
+        return UK_OK;
+    const bool fuses = !uk_refusal(s, st->name, UK_DRAFT_ROWS);
+    if (t->parts > 1 && (status = divide(p, t)))
+        return status;
+    if (fuses && ((status = uk_begin_draft(s, st, UK_DRAFT_ROWS)) || (status = uk_fuse_rows(s, st))))
+        return status;
+    *found = find_axes(p);
+    return UK_OK;
 }
 
 /* ---- the loops ---- */
@@ -274,7 +155,7 @@ struct parts {
     struct uk_loop *block, *thread, *inner;
 };
 
-static enum uk_status split_axis(struct product *p, struct uk_loop *l, int each, int threads,
+static enum uk_status split_axis(struct uk_product *p, struct uk_loop *l, int each, int threads,
                                  struct parts *out) {
     enum uk_status status = uk_device_split(p->s, p->st, &l, (int64_t)each * threads, "b", "p", &out->block);
 
@@ -284,7 +165,7 @@ static enum uk_status split_axis(struct product *p, struct uk_loop *l, int each,
 
 /* Orders the loops: blocks, other loops of the output, other loops of the sum, blocks of k, threads, k within
  * a block, a thread's tile. */
-static enum uk_status order(struct product *p, const struct tile *t) {
+static enum uk_status order(struct uk_product *p, const struct uk_tile *t) {
     struct uk_loop *blocks[UK_AXES], *order[UK_MAX_LOOPS], *z = NULL;
     struct uk_stage *st = p->st;
     struct parts r, c;
@@ -294,7 +175,7 @@ static enum uk_status order(struct product *p, const struct tile *t) {
     enum uk_status status = split_axis(p, p->rows, t->rows, t->threads, &r);
 
     if (status || (status = split_axis(p, p->columns, t->columns, t->threads, &c)) ||
-        (status = uk_device_split(p->s, st, &p->k_inner, K_BLOCK, "o", "i", &p->k_blocks)))
+        (status = uk_device_split(p->s, st, &p->k_inner, UK_K_BLOCK, "o", "i", &p->k_blocks)))
         return status;
     struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,     c.block,
                                      c.thread, c.inner,  p->k_blocks, p->k_inner};
@@ -349,7 +230,7 @@ static int dimension_of(const struct uk_stage *st, int o, int iterator) {
 
 /* The layout [sum, other dimensions, groups of a thread, threads, elements of a group]. Groups of adjacent
  * threads are adjacent, which avoids bank conflicts. */
-static struct uk_map *groups_of(const struct product *p, int o, int along, int sum, int each) {
+static struct uk_map *groups_of(const struct uk_product *p, int o, int along, int sum, int each) {
     struct uk_arena *arena = p->s->arena;
     struct uk_map *m = uk_alloc(arena, sizeof *m);
     const int dims = p->st->operand[o].tensor->dims;
@@ -367,10 +248,10 @@ static struct uk_map *groups_of(const struct product *p, int o, int along, int s
     for (int d = 0; d < dims; d++)
         if (d != sum && d != along)
             m->to[m->to_count++] = uk_index_var(arena, m->from[d]);
-    struct uk_index *row = uk_index_var(arena, m->from[along]), *size = uk_index_int(arena, GROUP);
-    if (each > GROUP)
+    struct uk_index *row = uk_index_var(arena, m->from[along]), *size = uk_index_int(arena, UK_GROUP);
+    if (each > UK_GROUP)
         m->to[m->to_count++] = uk_index_op(arena, UK_I_MOD, uk_index_op(arena, UK_I_DIV, row, size),
-                                           uk_index_int(arena, each / GROUP));
+                                           uk_index_int(arena, each / UK_GROUP));
     m->to[m->to_count++] = uk_index_op(arena, UK_I_DIV, row, uk_index_int(arena, each));
     m->to[m->to_count++] = uk_index_op(arena, UK_I_MOD, row, size);
     for (int i = 0; i < m->to_count; i++)
@@ -381,7 +262,7 @@ static struct uk_map *groups_of(const struct product *p, int o, int along, int s
 
 /* Makes the loop that is contiguous in global memory the innermost one; each thread copies a vector along
  * it. */
-static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
+static enum uk_status order_copy(struct uk_product *p, struct uk_stage *copy) {
     struct uk_loop *order[UK_MAX_LOOPS];
     int n = 0;
 
@@ -394,24 +275,25 @@ static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
 
 /* Pads the rows of the copy by a group if adjacent threads copy adjacent terms of the sum: these would be in
  * the same bank otherwise. */
-static void set_strides(const struct product *p, const struct tile *t, int o, int each,
+static void set_strides(const struct uk_product *p, const struct uk_tile *t, int o, int each,
                         struct uk_step *step) {
-    const int64_t threads = (int64_t)GROUP * t->threads, all = (int64_t)each * t->threads;
+    const int64_t threads = (int64_t)UK_GROUP * t->threads, all = (int64_t)each * t->threads;
 
     if (!step->layout || !uk_device_is_contiguous(&p->st->operand[o], p->k_inner))
         return;
-    step->stride[step->strides++] = all + GROUP;
-    while (step->strides < step->layout->to_count - 2 - (each > GROUP))
+    step->stride[step->strides++] = all + UK_GROUP;
+    while (step->strides < step->layout->to_count - 2 - (each > UK_GROUP))
         step->stride[step->strides++] = all;
-    if (each > GROUP)
+    if (each > UK_GROUP)
         step->stride[step->strides++] = threads;
-    step->stride[step->strides++] = GROUP;
+    step->stride[step->strides++] = UK_GROUP;
     step->stride[step->strides++] = 1;
 }
 
 /* Copies the operand's part of a block of k to shared memory. A thread's tile has `each` elements along the
  * iterator `axis`. */
-static enum uk_status copy_to_shared(struct product *p, const struct tile *tile, int o, int axis, int each) {
+static enum uk_status copy_to_shared(struct uk_product *p, const struct uk_tile *tile, int o, int axis,
+                                     int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
     struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->k_blocks, 1);
     const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->k_inner->iterator);
@@ -435,21 +317,7 @@ static enum uk_status copy_to_shared(struct product *p, const struct tile *tile,
 
 /* ---- elementwise stages, pipeline, kernel ---- */
 
-/* Attaches an elementwise stage that is the only reader of the product: it runs while the tile is in
- * registers. */
-static enum uk_status attach_reader(struct product *p) {
-    struct uk_stage *e = uk_only_reader(p->s, p->st);
-    struct uk_step *step = uk_step_on(p->s, UK_STEP_REVERSE_COMPUTE_AT, p->st, &p->place, 1);
-    bool done;
-
-    if (!e || !uk_is_elementwise(e) || e->parent)
-        return UK_OK;
-    if (step)
-        step->subject = e->name;
-    return uk_device_try_step(p->s, step, &done);
-}
-
-static enum uk_status pipeline(struct product *p) {
+static enum uk_status pipeline(struct uk_product *p) {
     struct uk_step *step = uk_step_on(p->s, UK_STEP_PIPELINE, p->st, &p->k_blocks, 1);
     const char *draft = uk_format(p->s->arena, "%s, pipelined", p->draft);
 
@@ -463,7 +331,7 @@ static enum uk_status pipeline(struct product *p) {
 }
 
 /* Replaces the tile's loops by a kernel, if there is one. */
-static enum uk_status tensorize(struct product *p) {
+static enum uk_status tensorize(struct uk_product *p) {
     struct uk_step *step = uk_step_on(p->s, UK_STEP_TENSORIZE, p->st, &p->k_inner, 1);
     const char *refusal = uk_refusal(p->s, p->st->name, UK_DRAFT_KERNEL);
     const struct uk_draft_name *without = p->st->draft;
@@ -487,17 +355,17 @@ static enum uk_status tensorize(struct product *p) {
 }
 
 enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done) {
-    struct product p = {.s = s, .st = st};
-    struct tile t;
+    struct uk_product p = {.s = s, .st = st};
+    struct uk_tile t;
     enum uk_status status;
 
-    *done = find_axes(&p) && choose_tile(&p, &t);
-    if (!*done)
-        return UK_OK;
+    if ((status = find_product(&p, &t, done)) || !*done)
+        return status;
     const int rows = p.rows->iterator, columns = p.columns->iterator;
-    p.draft = name_of(&p, &t);
+    p.draft = uk_device_tile_name(&p, &t);
     if ((status = uk_begin_draft(s, st, p.draft)) || (status = order(&p, &t)) ||
-        (status = attach_reader(&p)) || (status = uk_device_keep_in_registers(s, st, p.place)) ||
+        (status = uk_device_attach_reader(s, st, p.place)) ||
+        (status = uk_device_keep_in_registers(s, st, p.place)) ||
         (status = copy_to_shared(&p, &t, p.a, rows, t.rows)) ||
         (status = copy_to_shared(&p, &t, p.b, columns, t.columns)) || (status = pipeline(&p)))
         return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of the automatic schedules for GPUs. */
 #include "device.h"
+#include "auto/stage.h"
 #include "auto/steps.h"
 
 static enum uk_status name_step(struct uk_schedule *s, struct uk_step *step, const char *base,
@@ -28,6 +29,17 @@ enum uk_status uk_device_split(struct uk_schedule *s, struct uk_stage *st, struc
     *outer = st->loop[at];
     *l = st->loop[at + 1];
     return UK_OK;
+}
+
+enum uk_status uk_device_rfactor(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l,
+                                 const char *name) {
+    struct uk_step *step = uk_step_on(s, UK_STEP_RFACTOR, st, &l, 1);
+
+    if (!step || !name || !(step->name = uk_alloc(s->arena, sizeof *step->name)))
+        return uk_out_of_memory(s->context);
+    step->names = 1;
+    step->name[0] = name;
+    return uk_apply_one(s, step);
 }
 
 enum uk_status uk_device_order(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order,
@@ -84,6 +96,20 @@ enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, b
         return status;
     uk_context_forget(s->context);
     return UK_OK;
+}
+
+enum uk_status uk_device_attach_reader(struct uk_schedule *s, struct uk_stage *st,
+                                       const struct uk_loop *place) {
+    struct uk_loop *l = (struct uk_loop *)place;
+    struct uk_stage *e = uk_only_reader(s, st);
+    struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &l, 1);
+    bool done;
+
+    if (!e || !uk_is_elementwise(e) || e->parent)
+        return UK_OK;
+    if (step)
+        step->subject = e->name;
+    return uk_device_try_step(s, step, &done);
 }
 
 bool uk_device_is_free(const struct uk_stage *st, int position) {

@@ -64,13 +64,9 @@ static bool can_divide(const struct uk_stage *st) {
  * stage that adds its results. */
 static enum uk_status factor(struct summing *w, struct uk_stage *st, struct uk_loop *l, const char *suffix,
                              struct uk_stage **rest) {
-    struct uk_step *step = uk_step_on(w->s, UK_STEP_RFACTOR, st, &l, 1);
+    enum uk_status status =
+        uk_device_rfactor(w->s, st, l, uk_fresh_name(w->s, st->operand[0].tensor->name, suffix));
 
-    if (!step || !(step->name = uk_alloc(w->s->arena, sizeof *step->name)))
-        return uk_out_of_memory(w->s->context);
-    step->names = 1;
-    step->name[0] = uk_fresh_name(w->s, st->operand[0].tensor->name, suffix);
-    enum uk_status status = step->name[0] ? uk_apply_one(w->s, step) : uk_out_of_memory(w->s->context);
     *rest = st->next;
     return status;
 }
