@@ -153,7 +153,13 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
         return;
     }
     if (n->loop == UK_LOOP_BLOCK) {
-        iteration(g, n, g->block_id[n->axis], 0);
+        LLVMValueRef at = g->block_id[n->axis];
+
+        if (n->within)
+            at = LLVMBuildUDiv(g->b, at, uk_cg_index(g, n->within), "");
+        if (n->is_digit)
+            at = LLVMBuildURem(g->b, at, uk_cg_index(g, n->upper), "");
+        iteration(g, n, at, 0);
         return;
     }
     if (n->axis < UK_AXES) {

@@ -42,6 +42,11 @@ struct uk_node {
     bool stores;
     int axis; /* BLOCK, THREAD: 0 to 2 for x to z; 3 (THREAD): none; the iteration is the thread's number in
                  its block / weight % extent */
+    /* BLOCK: the iteration is the block's number / within % extent. within: the product of the extents of
+     * loops inside this one on the same axis, or NULL; is_digit: a loop around this one is on the axis too.
+     */
+    struct uk_index *within;
+    bool is_digit;
     int64_t weight;        /* THREAD: increment of the thread's number in its block per iteration */
     int slots;             /* slots of a pipeline that lowering has yet to build; else 0 */
     struct uk_position at; /* position of the step that gave the loop its kind; CHECK: of the access */

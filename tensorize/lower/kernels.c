@@ -56,15 +56,33 @@ static enum uk_status no_grid(struct uk_schedule *s, const struct uk_node *n) {
                    n->stage, n->var->name);
 }
 
+/* Adds a loop to the grid. On an axis that has loops already, these are outside of it. */
+static bool add_to_grid(struct uk_schedule *s, struct uk_node *launch, struct uk_node *loop) {
+    struct uk_arena *a = s->arena;
+    struct uk_index **grid = &launch->grid[loop->axis];
+
+    for (struct uk_node *n = launch->body; n != loop; n = n->body) {
+        if (n->op != UK_N_FOR || n->loop != UK_LOOP_BLOCK || n->axis != loop->axis)
+            continue;
+        loop->is_digit = true;
+        n->within = n->within ? uk_index_op(a, UK_I_MUL, n->within, loop->upper) : loop->upper;
+        if (!n->within)
+            return false;
+    }
+    *grid = loop->is_digit ? uk_index_op(a, UK_I_MUL, *grid, loop->upper) : loop->upper;
+    return *grid;
+}
+
 /* Finds the grid: loops over blocks must be nested directly, with only conditions between them. */
 static enum uk_status find_grid(struct uk_schedule *s, struct uk_node *launch) {
-    const struct uk_node *n = launch->body, *rest;
+    const struct uk_node *rest;
 
-    for (; n; n = n->body) {
+    for (struct uk_node *n = launch->body; n; n = n->body) {
         if (n->op == UK_N_FOR && n->loop == UK_LOOP_BLOCK) {
             if (depends_inside(n->upper, launch, n))
                 return no_grid(s, n);
-            launch->grid[n->axis] = n->upper;
+            if (!add_to_grid(s, launch, n))
+                return uk_out_of_memory(s->context);
         } else if (!(rest = find_block(n))) {
             break;
         } else if (n->op == UK_N_FOR) {

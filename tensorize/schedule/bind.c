@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind L block.x: the loop's iterations become blocks of a GPU kernel or threads of a block. Once all steps
+ * bind L block.x: the loop's iterations become blocks of a GPU kernel or threads of a block. Several loops
+ * over blocks may have one axis: neighbouring blocks are iterations of the innermost of these. Once all steps
  * are applied, the nests are checked: loops over blocks are outside all others except serial loops of the
  * host, and threads write disjoint elements.
  */
@@ -102,7 +103,7 @@ enum uk_status uk_apply_bind(struct uk_schedule *s, struct uk_step *step) {
     if (status || (status = check_free(s, st, position, step)))
         return status;
     struct uk_loop *l = st->loop[position];
-    const struct uk_loop *other = find_axis(st, l, kind, axis);
+    const struct uk_loop *other = kind == UK_LOOP_THREAD ? find_axis(st, l, kind, axis) : NULL;
     if (other)
         return uk_fail(s->context, UK_REFUSED, step->at,
                        "bind %s %s: loop %s of the stage is bound to that axis already; take another axis, "
@@ -226,7 +227,8 @@ static enum uk_status check_loops(struct kernel *k, const struct uk_stage *st) {
     for (int i = 0; i < st->loops; i++) {
         const struct uk_loop *l = st->loop[i];
         const bool is_axis = uk_is_bound(l) && l->axis < UK_AXES;
-        const struct uk_loop *other = is_axis ? find_axis(st, l, l->kind, l->axis) : NULL;
+        const struct uk_loop *other =
+            is_axis && l->kind == UK_LOOP_THREAD ? find_axis(st, l, l->kind, l->axis) : NULL;
 
         if (l->kind == UK_LOOP_PARALLEL)
             return uk_fail(k->s->context, UK_REFUSED, l->at,

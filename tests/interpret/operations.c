@@ -462,9 +462,9 @@ static double gelu(double x) {
 }
 
 static double gelu_tanh(double x) {
-    const long double a = (long double)x;
+    const long double z = (long double)x;
 
-    return (double)(a / (1 + expl(-1.595769121605730711706L * a * (1 + 0.044715L * a * a))));
+    return (double)(z / (1 + expl(-1.595769121605730711706L * z * (1 + 0.044715L * z * z))));
 }
 
 /* The interpreter rounds the f64 function's result; compiled code computes f16 and bf16 in f32. */

@@ -15,7 +15,7 @@ struct spreading {
     struct uk_schedule *s;
     struct uk_stage *st;
     /* x, y: the threads' loops; y, vector: may be NULL */
-    struct uk_loop *blocks[UK_AXES], *x, *y, *vector;
+    struct uk_loop *blocks[UK_MAX_LOOPS], *x, *y, *vector;
     int axes;
     /* one thread per element, without fused rows or vectors */
     bool plain;
@@ -67,22 +67,6 @@ static struct uk_loop *next_loop(const struct uk_stage *st, const struct uk_loop
     return last;
 }
 
-/* The free loop with the highest trip count that is none of the n given. */
-static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const *excluded, int n) {
-    struct uk_loop *most = NULL;
-
-    for (int i = 0; i < w->st->loops; i++) {
-        struct uk_loop *l = w->st->loop[i];
-        bool taken = !uk_device_is_free(w->st, i);
-
-        for (int k = 0; k < n; k++)
-            taken |= l == excluded[k];
-        if (!taken && (!most || uk_values_estimate(w->s, w->st, l) > uk_values_estimate(w->s, w->st, most)))
-            most = l;
-    }
-    return most;
-}
-
 /* The number of adjacent elements along the loop that a thread computes: a vector of at most 16 bytes, if
  * every operand is accessed by vectors too, or at one element for all. */
 static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
@@ -115,19 +99,16 @@ static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st
 static enum uk_status split(struct spreading *w) {
     struct uk_loop *own[] = {lane_loop(w->st), NULL};
     const int64_t width = w->plain ? 1 : vector_of(w->st, own[0]);
-    struct uk_loop *z;
-    int n = 1;
     enum uk_status status = UK_OK;
 
-    if ((own[1] = next_loop(w->st, own[0])))
-        n = 2;
-    z = longest(w, own, n);
+    own[1] = next_loop(w->st, own[0]);
+    for (int i = 0; i < w->st->loops; i++)
+        if (uk_device_is_free(w->st, i) && w->st->loop[i] != own[0] && w->st->loop[i] != own[1])
+            w->blocks[w->axes++] = w->st->loop[i];
     int64_t x = threads_of(w->s, w->st), all = x;
     const int64_t wanted = uk_power_of_two_above(uk_values_estimate(w->s, w->st, own[0]) / (double)width);
     x = own[1] && wanted < x ? wanted : x;
     w->x = own[0];
-    if (z)
-        w->blocks[w->axes++] = z;
     if (own[1] && x < all)
         status = uk_device_split(w->s, w->st, &own[1], all / x, "b", "t", &w->blocks[w->axes]);
     else if (own[1])
@@ -143,15 +124,7 @@ static enum uk_status split(struct spreading *w) {
     return uk_device_split(w->s, w->st, &w->vector, width, "t", "i", &w->x);
 }
 
-static bool is_chosen(const struct spreading *w, const struct uk_loop *l) {
-    bool is = l == w->x || l == w->y || l == w->vector;
-
-    for (int i = 0; i < w->axes; i++)
-        is |= l == w->blocks[i];
-    return is;
-}
-
-/* Orders the loops: blocks, other axes of the output, threads, the sum. */
+/* Orders the loops: blocks, threads, the sum. */
 static enum uk_status order(const struct spreading *w) {
     struct uk_loop *order[UK_MAX_LOOPS];
     const struct uk_stage *st = w->st;
@@ -159,9 +132,6 @@ static enum uk_status order(const struct spreading *w) {
 
     for (int i = 0; i < w->axes; i++)
         order[n++] = w->blocks[i];
-    for (int i = 0; i < st->loops; i++)
-        if (uk_device_is_free(st, i) && !is_chosen(w, st->loop[i]))
-            order[n++] = st->loop[i];
     if (w->y)
         order[n++] = w->y;
     order[n++] = w->x;

@@ -133,7 +133,7 @@ static enum uk_status find_product(struct uk_product *p, struct uk_tile *t, bool
     if (!*found)
         return UK_OK;
     count_values(p);
-    if (p->others == 1 && !st->statement->where && !st->inside && !st->parent)
+    if (st->statement->left_iterators < UK_MAX_DIMS && !st->statement->where && !st->inside && !st->parent)
         p->parts_name = uk_fresh_name(s, st->operand[0].tensor->name, "_parts");
     *found = p->row_values >= MIN_EXTENT && uk_values_estimate(s, st, p->columns) >= MIN_EXTENT &&
              uk_device_choose_tile(p, t);
@@ -166,7 +166,7 @@ static enum uk_status split_axis(struct uk_product *p, struct uk_loop *l, int ea
 /* Orders the loops: blocks, other loops of the output, other loops of the sum, blocks of k, threads, k within
  * a block, a thread's tile. */
 static enum uk_status order(struct uk_product *p, const struct uk_tile *t) {
-    struct uk_loop *blocks[UK_AXES], *order[UK_MAX_LOOPS], *z = NULL;
+    struct uk_loop *blocks[UK_MAX_LOOPS], *order[UK_MAX_LOOPS];
     struct uk_stage *st = p->st;
     struct parts r, c;
     int n = 0, axes = 0;
@@ -184,17 +184,17 @@ static enum uk_status order(struct uk_product *p, const struct uk_tile *t) {
         for (size_t k = 0; k < sizeof tiled / sizeof tiled[0]; k++)
             taken[i] |= st->loop[i] == tiled[k];
     for (int i = 0; i < st->loops; i++)
-        if (!taken[i] && uk_device_is_free(st, i) && is_longer(p, st->loop[i], z))
-            z = st->loop[i];
-    if (z)
-        blocks[axes++] = z;
+        if (!taken[i] && uk_device_is_free(st, i)) {
+            taken[i] = true;
+            blocks[axes++] = st->loop[i];
+        }
     blocks[axes++] = r.block;
     blocks[axes++] = c.block;
     memcpy(order, blocks, sizeof blocks[0] * (size_t)axes);
     n = axes;
     for (int reduced = 0; reduced < 2; reduced++) {
         for (int i = 0; i < st->loops; i++)
-            if (!taken[i] && st->loop[i] != z && uk_is_reduced(st, st->loop[i]) == reduced)
+            if (!taken[i] && uk_is_reduced(st, st->loop[i]) == reduced)
                 order[n++] = st->loop[i];
         p->place = reduced ? p->place : order[n - 1];
     }

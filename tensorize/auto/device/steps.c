@@ -64,13 +64,16 @@ enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct
 enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *loop,
                                      int n) {
     enum uk_status status = UK_OK;
-    int most = 0, axis = 1;
+    int most = 0, others = 0;
 
     for (int i = 1; i < n; i++)
         if (uk_values_estimate(s, st, loop[i]) > uk_values_estimate(s, st, loop[most]))
             most = i;
-    for (int i = n; i-- > 0 && !status;)
-        status = uk_device_bind(s, st, loop[i], "block", i == most ? 0 : axis++);
+    for (int i = n; i-- > 0 && !status;) {
+        const bool is_x = i == most || others == UK_AXES - 1;
+
+        status = uk_device_bind(s, st, loop[i], "block", is_x ? 0 : ++others);
+    }
     return status;
 }
 
