@@ -232,8 +232,9 @@ void uk_vectorize(struct uk_program *p, const char *loop);
 /* Runs the iterations of n directly nested loops in parallel, by uk_parallel_for(). They must be
  * independent. */
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
-/* Maps the loop's iterations, which must be independent, to blocks of a GPU's grid or threads of a block. Loops
- * over blocks may share an axis. axis: "block.x" ... "thread.z". Available on targets of GPUs and "interp". */
+/* Maps the loop's iterations, which must be independent, to blocks of a GPU's grid or threads of a block.
+ * Loops over blocks may share an axis. axis: "block.x" ... "thread.z". Available on targets of GPUs and
+ * "interp". */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
 /* Software pipelining: buffers in UK_SCOPE_SHARED that each iteration of the loop fills get `slots` slots, 2
  * to 4. The data of later iterations are loaded while the current ones are read. */

@@ -22,8 +22,8 @@ enum uk_status uk_device_order(struct uk_schedule *s, struct uk_stage *st, struc
                                int n);
 enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l, const char *kind,
                               int axis);
-/* Binds loops to blocks. The one with the most values gets axis x, whose limit is by far the largest, and so do
- * those for which there is no other axis. */
+/* Binds loops to blocks. The one with the most values gets axis x, whose limit is by far the largest, and so
+ * do those for which there is no other axis. */
 enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *loop,
                                      int n);
 /* Keeps the elements that the stage computes inside the loop `place` in registers, and stores them after it

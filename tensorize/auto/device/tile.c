@@ -23,18 +23,12 @@ enum {
     WAVES = 2,
     /* cycles of most instructions */
     INSTRUCTION = 4,
-    /* instructions of a step besides arithmetic, reads and copies, by executed counts: vector and scalar ones
-     */
-    VECTOR_OVERHEAD = 40,
-    SCALAR_OVERHEAD = 60,
     /* bytes that a thread copies at a time, on average of rows and edges */
     COPIED = 8,
     READ = 16,
     /* steps of the sum in a part, at least */
     MIN_STEPS = 4,
     MOST_PARTS = 64,
-    /* blocks of a unit that are added up; more take as much longer as they are */
-    MOST_BLOCKS = 512,
 };
 
 static double ceiling(double n, double of) {
@@ -115,20 +109,20 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
                  term = arithmetic(p, t), bytes = t->rows * bytes_a + t->columns * bytes_b,
                  reads = UK_K_BLOCK * bytes / READ,
                  copies = bytes * t->threads * UK_K_BLOCK / threads / COPIED,
-                 vector = UK_K_BLOCK * term + INSTRUCTION * VECTOR_OVERHEAD,
-                 instructions = vector + INSTRUCTION * (reads + 2 * copies + SCALAR_OVERHEAD),
+                 vector = UK_K_BLOCK * term + INSTRUCTION * AUTO_STEP_VECTOR,
+                 instructions = vector + INSTRUCTION * (reads + 2 * copies + AUTO_STEP_SCALAR),
                  late = 2 * d->latency.shared - term,
                  step = instructions + UK_K_BLOCK * (late > d->latency.shared ? late : d->latency.shared),
                  load = d->latency.memory - step;
 
     return (struct uk_block_time){
-        .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * SCALAR_OVERHEAD),
+        .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * AUTO_STEP_SCALAR),
                   (float)(waves * steps * INSTRUCTION * copies),
                   (float)(waves * steps * INSTRUCTION * (reads + copies))},
         .shared = (float)(waves * steps * UK_K_BLOCK * bytes * d->lanes / d->shared_rate),
         .lines = (float)(steps * (lines_of(p, p->a, t->rows, t) + lines_of(p, p->b, t->columns, t))),
         .alone = (float)(steps * (step + (load > 0 ? load : 0)) + 2 * d->latency.memory +
-                         2 * INSTRUCTION * (t->rows * t->columns + SCALAR_OVERHEAD)),
+                         2 * INSTRUCTION * (t->rows * t->columns + AUTO_STEP_SCALAR)),
     };
 }
 
@@ -149,9 +143,10 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
                  blocks = ceiling(p->row_values, t->rows * t->threads) *
                           ceiling(uk_values_estimate(p->s, p->st, p->columns), t->columns * t->threads) *
                           p->others * (double)t->parts,
-                 of_unit = ceiling(blocks, units), counted = of_unit < MOST_BLOCKS ? of_unit : MOST_BLOCKS;
+                 of_unit = ceiling(blocks, units),
+                 counted = of_unit < AUTO_UNIT_BLOCKS ? of_unit : AUTO_UNIT_BLOCKS;
     const struct uk_block_time block = block_of(p, t, p->more_terms * ceiling(terms, UK_K_BLOCK));
-    struct uk_block_time all[MOST_BLOCKS];
+    struct uk_block_time all[AUTO_UNIT_BLOCKS];
     struct uk_device_launch l = {.blocks = (uint64_t)counted,
                                  .block = all,
                                  .waves = (threads + unit.device.lanes - 1) / unit.device.lanes,
