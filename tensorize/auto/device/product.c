@@ -135,10 +135,9 @@ static enum uk_status find_product(struct uk_product *p, struct uk_tile *t, bool
     count_values(p);
     if (st->statement->left_iterators < UK_MAX_DIMS && !st->statement->where && !st->inside && !st->parent)
         p->parts_name = uk_fresh_name(s, st->operand[0].tensor->name, "_parts");
-    *found = p->row_values >= MIN_EXTENT && uk_values_estimate(s, st, p->columns) >= MIN_EXTENT &&
-             uk_device_choose_tile(p, t);
-    if (!*found)
-        return UK_OK;
+    *found = p->row_values >= MIN_EXTENT && uk_values_estimate(s, st, p->columns) >= MIN_EXTENT;
+    if (!*found || (status = uk_device_choose_tile(p, t, found)) || !*found)
+        return status;
     const bool fuses = !uk_refusal(s, st->name, UK_DRAFT_ROWS);
     if (t->parts > 1 && (status = divide(p, t)))
         return status;

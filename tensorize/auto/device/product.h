@@ -39,8 +39,8 @@ struct uk_tile {
 };
 
 /* tile.c: chooses the tile for which the launch takes the fewest cycles by uk_device_time(), among those of
- * the target's kernels and some of plain loops. false: all are refused. */
-bool uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out);
+ * the target's kernels and some of plain loops. *found false: all are refused. */
+enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
 

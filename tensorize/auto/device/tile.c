@@ -136,6 +136,9 @@ static double cycles_of_parts(const struct uk_product *p, const struct uk_tile *
                                (double)(t->parts + 1) * bytes / d->memory_rate;
 }
 
+enum { NO_MEMORY = -1 };
+
+/* The cycles of all launches; DBL_MAX: the tile does not fit; NO_MEMORY. */
 static double estimate(const struct uk_product *p, const struct uk_tile *t) {
     struct uk_core unit = p->s->target->machine.core;
     const int units = unit.device.units, threads = t->threads * t->threads;
@@ -157,16 +160,17 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
     unit.device.units = 1;
     for (uint64_t i = 0; i < l.blocks; i++)
         all[i] = block;
-    return l.resident && uk_device_time(&unit, &l, &time)
-               ? time.cycles * of_unit / counted + cycles_of_parts(p, t)
-               : DBL_MAX;
+    if (!l.resident || !l.blocks)
+        return DBL_MAX;
+    return uk_device_time(&unit, &l, &time) ? time.cycles * of_unit / counted + cycles_of_parts(p, t)
+                                            : NO_MEMORY;
 }
 
 /* ---- candidates ---- */
 
 struct choice {
     struct uk_tile tile;
-    double cycles;
+    double cycles; /* NO_MEMORY is less than any */
 };
 
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t) {
@@ -210,7 +214,7 @@ static void consider_tile(const struct uk_product *p, int rows, int columns, dou
         }
 }
 
-bool uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out) {
+enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found) {
     const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
     struct choice best = {.cycles = DBL_MAX};
     bool has_kernels = false;
@@ -232,5 +236,6 @@ bool uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out) {
     consider_tile(p, DEFAULT_TILE, UK_GROUP, DEFAULT_TILE * UK_GROUP, &best);
     consider_tile(p, UK_GROUP, UK_GROUP, UK_GROUP * UK_GROUP, &best);
     *out = best.tile;
-    return best.cycles < DBL_MAX;
+    *found = best.cycles < DBL_MAX;
+    return best.cycles < 0 ? uk_out_of_memory(p->s->context) : UK_OK;
 }
