@@ -11,7 +11,7 @@
 
 static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
     for (int o = 1; o < st->operands; o++)
-        if (st->operand[o].tensor == t)
+        if (uk_memory_of(&st->operand[o]) == t)
             return true;
     return false;
 }

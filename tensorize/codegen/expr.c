@@ -228,22 +228,30 @@ static LLVMValueRef choose(struct uk_codegen *g, LLVMValueRef c, const struct uk
     return phi;
 }
 
+LLVMValueRef uk_cg_exists(struct uk_codegen *g, const struct uk_access *a) {
+    LLVMValueRef inside = LLVMConstInt(g->i1, 1, false);
+
+    for (int d = 0; d < a->tensor->dims; d++) {
+        const struct uk_interval of = uk_cg_range(g, a->index[d]);
+
+        if (of.low >= 0 && of.high < uk_cg_range(g, a->tensor->shape[d]).low)
+            continue;
+        LLVMValueRef i = uk_cg_index(g, a->index[d]), n = uk_cg_index(g, a->tensor->shape[d]);
+        /* Unsigned: a negative index exceeds every extent. */
+        inside = LLVMBuildAnd(g->b, inside, LLVMBuildICmp(g->b, LLVMIntULT, i, n, ""), "");
+    }
+    return inside;
+}
+
 static LLVMValueRef pad(struct uk_codegen *g, const struct uk_expr *e) {
     const struct uk_access *a = &e->arg[0]->access;
-    LLVMValueRef inside = LLVMConstInt(g->i1, 1, false);
 
     if (a->tensor->layout) {
         uk_cg_fail(g, UK_UNSUPPORTED, "pad of a tensor with a layout in plain loops; pack it first",
                    a->tensor->name);
         return LLVMGetPoison(uk_cg_register_type(g, e->type));
     }
-    for (int d = 0; d < a->tensor->dims; d++) {
-        LLVMValueRef i = uk_cg_index(g, a->index[d]), n = uk_cg_index(g, a->tensor->shape[d]);
-
-        /* Unsigned: a negative index exceeds every extent. */
-        inside = LLVMBuildAnd(g->b, inside, LLVMBuildICmp(g->b, LLVMIntULT, i, n, ""), "");
-    }
-    return choose(g, inside, e->arg[0], e->arg[1]);
+    return choose(g, uk_cg_exists(g, a), e->arg[0], e->arg[1]);
 }
 
 static LLVMValueRef scalar(struct uk_codegen *g, const struct uk_expr *e) {

@@ -111,6 +111,8 @@ struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index
 struct uk_interval uk_cg_loop_range(const struct uk_codegen *g, const struct uk_node *loop);
 
 /* expr.c: f16 and bf16 values are floats, rounded after each operation. */
+/* The condition that all indices of the access are inside of its tensor. */
+LLVMValueRef uk_cg_exists(struct uk_codegen *g, const struct uk_access *a);
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
 

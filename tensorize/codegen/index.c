@@ -74,7 +74,16 @@ LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMVal
 static LLVMValueRef divide(struct uk_codegen *g, const struct uk_index *e) {
     LLVMValueRef l = uk_cg_index(g, e->a), r = uk_cg_index(g, e->b);
 
-    if (uk_cg_not_negative(g, e->a))
+    const struct uk_interval of = uk_cg_range(g, e->a), by = uk_cg_range(g, e->b);
+
+    /* GPUs divide 64-bit integers by many instructions. */
+    if (g->launch && of.low >= 0 && of.high <= UINT32_MAX && by.low >= 1 && by.high <= UINT32_MAX) {
+        l = LLVMBuildTrunc(g->b, l, g->i32, "");
+        r = LLVMBuildTrunc(g->b, r, g->i32, "");
+        l = e->op == UK_I_DIV ? LLVMBuildUDiv(g->b, l, r, "") : LLVMBuildURem(g->b, l, r, "");
+        return LLVMBuildZExt(g->b, l, g->i64, "");
+    }
+    if (of.low >= 0)
         return e->op == UK_I_DIV ? LLVMBuildUDiv(g->b, l, r, "") : LLVMBuildURem(g->b, l, r, "");
     LLVMValueRef rest = LLVMBuildSRem(g->b, l, r, "");
     LLVMValueRef below = LLVMBuildICmp(g->b, LLVMIntSLT, rest, uk_cg_int(g, 0), "");

@@ -45,7 +45,11 @@ static struct uk_interval of_two(enum uk_index_op op, struct uk_interval l, stru
     case UK_I_MAX:
         return (struct uk_interval){uk_max(l.low, r.low), uk_max(l.high, r.high)};
     case UK_I_DIV: /* by a number above 0 */
-        return l.low < 0 ? uk_cg_any : (struct uk_interval){0, l.high};
+        if (l.low < 0)
+            return uk_cg_any;
+        return (struct uk_interval){0, l.high == INT64_MAX || r.low < 1 ? l.high : l.high / r.low};
+    case UK_I_MOD: /* by a number above 0 */
+        return (struct uk_interval){0, r.high == INT64_MAX || r.high < 1 ? INT64_MAX : r.high - 1};
     default: /* of a selection */
         return (struct uk_interval){uk_min(l.low, r.low), uk_max(l.high, r.high)};
     }
@@ -66,13 +70,14 @@ struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index
     case UK_I_SUB:
     case UK_I_MUL:
     case UK_I_DIV:
+    case UK_I_MOD:
     case UK_I_MIN:
     case UK_I_MAX:
         return of_two(e->op, uk_cg_range(g, e->a), uk_cg_range(g, e->b));
     case UK_I_SELECT:
         return of_two(e->op, uk_cg_range(g, e->b), uk_cg_range(g, e->c));
     default:
-        return uk_cg_from_zero; /* remainders, truth values, and elements used as subscripts */
+        return uk_cg_from_zero; /* truth values, and elements used as subscripts */
     }
 }
 

@@ -132,7 +132,8 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         LLVMBuildCondBr(g->b, some, inside, after);
         LLVMPositionBuilderAtEnd(g->b, inside);
     }
-    uk_cg_bind(g, n->var, at, uk_cg_from_zero);
+    const int64_t end = uk_cg_range(g, n->upper).high;
+    uk_cg_bind(g, n->var, at, (struct uk_interval){0, end == INT64_MAX ? end : end - 1});
     if (g->bindings != outside)
         g->bindings->varies = n->loop == UK_LOOP_THREAD;
     uk_cg_nodes(g, n->body);

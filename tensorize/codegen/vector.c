@@ -14,18 +14,50 @@ static void mark(struct uk_codegen *g, LLVMValueRef access, const struct uk_tens
     uk_cg_mark_access(g, access, t);
 }
 
+/* Loads n elements; zeros, or another number, where pad's access is outside. */
+static LLVMValueRef load(struct uk_codegen *g, const struct uk_expr *e, unsigned n) {
+    const struct uk_access *x = uk_moved_access(e);
+    const enum uk_type type = x->tensor->type;
+    LLVMTypeRef vector = LLVMVectorType(uk_llvm_type(g->llvm, type), n);
+    LLVMValueRef exists = e->op == UK_E_PAD ? uk_cg_exists(g, x) : NULL, value[2];
+    LLVMBasicBlockRef block[2];
+
+    if (exists) {
+        LLVMBasicBlockRef inside = uk_cg_block(g, "inside");
+        LLVMValueRef number = uk_cg_to_memory(g, type, uk_cg_expr(g, e->arg[1]));
+
+        value[0] = LLVMGetPoison(vector);
+        for (unsigned i = 0; i < n; i++)
+            value[0] = LLVMBuildInsertElement(g->b, value[0], number, uk_cg_int(g, i), "");
+        block[0] = LLVMGetInsertBlock(g->b);
+        block[1] = uk_cg_block(g, "loaded");
+        LLVMBuildCondBr(g->b, exists, inside, block[1]);
+        LLVMPositionBuilderAtEnd(g->b, inside);
+    }
+    LLVMValueRef v = LLVMBuildLoad2(g->b, vector, uk_cg_address(g, x, true), "");
+    mark(g, v, x->tensor, n);
+    if (!exists)
+        return v;
+    LLVMBasicBlockRef after = block[1];
+    value[1] = v;
+    block[1] = LLVMGetInsertBlock(g->b);
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, after);
+    v = LLVMBuildPhi(g->b, vector, "");
+    LLVMAddIncoming(v, value, block, 2);
+    return v;
+}
+
 bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
     const struct uk_node *store = n->body;
 
     if (!g->launch || n->loop != UK_LOOP_VECTOR || !n->moves)
         return false;
-    const struct uk_tensor *from = store->expr->access.tensor, *to = store->target.tensor;
-    LLVMTypeRef vector = LLVMVectorType(uk_llvm_type(g->llvm, from->type), (unsigned)(upper - lower));
+    const struct uk_tensor *to = store->target.tensor;
 
     uk_cg_bind(g, n->var, uk_cg_int(g, lower), uk_cg_from_zero);
-    LLVMValueRef v = LLVMBuildLoad2(g->b, vector, uk_cg_address(g, &store->expr->access, true), "");
-    mark(g, v, from, upper - lower);
+    LLVMValueRef v = load(g, store->expr, (unsigned)(upper - lower));
     if (n->stores)
         mark(g, LLVMBuildStore(g->b, v, uk_cg_address(g, &store->target, true)), to, upper - lower);
     for (int64_t i = lower; i < upper && !n->stores && !g->status; i++) {

@@ -42,6 +42,8 @@ struct uk_map {
     struct uk_index *to[UK_MAX_DIMS];
 };
 
+struct uk_im2col;
+
 struct uk_tensor {
     const char *name;
     enum uk_type type;
@@ -63,6 +65,8 @@ struct uk_tensor {
     bool is_constant; /* `constant`: the same values in every call */
     bool is_finite;   /* `finite`: no element is infinite or a NaN */
     bool is_written, is_read;
+    /* Not in memory: step `im2col` made it, and its elements are computed from another tensor. Or NULL. */
+    const struct uk_im2col *im2col;
     struct uk_position at;
     struct uk_tensor *next;
 };

@@ -155,4 +155,12 @@ struct uk_function {
     struct uk_schedule *schedule; /* schedule that produced it; or NULL */
 };
 
+/* The access whose element e is, or is inside of its tensor and a number elsewhere; NULL: e is another
+ * expression. */
+static inline const struct uk_access *uk_moved_access(const struct uk_expr *e) {
+    if (e->op == UK_E_PAD && e->arg[1]->op == UK_E_NUMBER)
+        e = e->arg[0];
+    return e->op == UK_E_ACCESS ? &e->access : NULL;
+}
+
 #endif

@@ -75,6 +75,10 @@ struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *
 /* A node of this kind, a store of e to the stage's output, and an if; for the stage's position in the
  * text. */
 struct uk_node *uk_lower_node(struct uk_schedule *s, enum uk_node_op op, const struct uk_stage *st);
+/* im2col.c: the element of a matrix of step `im2col` that the operand reads, as one of the tensor in memory;
+ * NULL: no memory. */
+struct uk_expr *uk_lower_im2col(struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *o,
+                                struct uk_index *const *value);
 struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
                                struct uk_index *const *value);
 struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,

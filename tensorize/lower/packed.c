@@ -27,7 +27,7 @@ static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
     bool any = false;
 
     for (int o = 0; o < st->operands; o++)
-        any |= st->operand[o].tensor == t;
+        any |= uk_memory_of(&st->operand[o]) == t;
     for (int o = 0; st->packing && st->packing->match->at && o < st->packing->match->tensors; o++)
         any |= st->packing->match->at[o].tensor == t;
     return any;

@@ -375,7 +375,7 @@ struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t) {
 static bool is_used(const struct uk_schedule *s, const struct uk_tensor *t) {
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         for (int o = 0; o < st->operands; o++)
-            if (st->operand[o].tensor == t)
+            if (uk_memory_of(&st->operand[o]) == t)
                 return true;
     return false;
 }

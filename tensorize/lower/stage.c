@@ -46,7 +46,9 @@ static struct uk_expr *expression_at(struct uk_schedule *s, const struct uk_stag
     *r = *e;
     if (e->op == UK_E_ACCESS) {
         for (int o = 1; o < st->operands; o++)
-            if (st->operand[o].expr == e)
+            if (st->operand[o].expr == e && st->operand[o].tensor->im2col)
+                return uk_lower_im2col(s, st, &st->operand[o], value);
+            else if (st->operand[o].expr == e)
                 return access_at(s, st, &st->operand[o], value, &r->access) ? r : NULL;
         return NULL;
     }

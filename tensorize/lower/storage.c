@@ -113,8 +113,8 @@ static bool is_free_before(const struct placing *p, const struct uk_stage *e) {
 
     for (const struct uk_stage *st = p->s->stages; st; st = st->next) {
         for (int o = 0; o < st->operands; o++)
-            if (st->operand[o].tensor == out && uk_root_of(st) == uk_root_of(e) && (before || st->is_copy) &&
-                !(st == e && o == 0))
+            if (uk_memory_of(&st->operand[o]) == out && uk_root_of(st) == uk_root_of(e) &&
+                (before || st->is_copy) && !(st == e && o == 0))
                 return false;
         if (st == e)
             before = false;
@@ -240,6 +240,15 @@ static void drop_buffer(struct uk_schedule *s, const struct uk_tensor *t) {
             at = &(*at)->next;
 }
 
+/* True if a stage reads the tensor as a matrix of step `im2col`, whose accesses cannot be moved. */
+static bool is_read_as_matrix(const struct placing *p) {
+    for (const struct uk_stage *st = p->s->stages; st; st = st->next)
+        for (int o = 1; o < st->operands; o++)
+            if (uk_memory_of(&st->operand[o]) == p->t && st->operand[o].tensor != p->t)
+                return true;
+    return false;
+}
+
 static enum uk_status place(struct uk_schedule *s, const struct uk_tensor *t) {
     struct placing *p = uk_alloc(s->arena, sizeof *p);
 
@@ -249,8 +258,9 @@ static enum uk_status place(struct uk_schedule *s, const struct uk_tensor *t) {
     p->t = t;
     if (!find_accesses(p))
         return uk_out_of_memory(s->context);
-    enum uk_status status = place_in_output(p);
-    if (status == UK_NO_MATCH)
+    const bool is_fixed = is_read_as_matrix(p);
+    enum uk_status status = is_fixed ? UK_NO_MATCH : place_in_output(p);
+    if (status == UK_NO_MATCH && !is_fixed)
         status = place_in_tile(p);
     if (!status)
         drop_buffer(s, t);

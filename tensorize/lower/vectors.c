@@ -87,11 +87,23 @@ static const struct uk_node *moved_by(const struct uk_node *n, int64_t *elements
     int64_t lower;
 
     if (n->op != UK_N_FOR || n->loop != UK_LOOP_SERIAL || n->step != 1 || store->next ||
-        store->op != UK_N_STORE || store->assign != UK_ASSIGN || store->expr->op != UK_E_ACCESS ||
+        store->op != UK_N_STORE || store->assign != UK_ASSIGN || !uk_moved_access(store->expr) ||
         !uk_index_is_int(n->lower, &lower) || lower || !uk_index_is_int(n->upper, elements) ||
-        store->expr->access.tensor->type != store->target.tensor->type)
+        uk_moved_access(store->expr)->tensor->type != store->target.tensor->type)
         return NULL;
     return store;
+}
+
+/* True if all elements of the vector are inside of the tensor if the first one is: the expression is no pad,
+ * or in the dimensions along which v moves both the first index and the extent are multiples of n. */
+static bool exist_together(const struct uk_expr *e, const struct uk_var *v, int64_t n) {
+    const struct uk_access *x = uk_moved_access(e);
+
+    for (int d = 0; e->op == UK_E_PAD && d < x->tensor->dims; d++)
+        if (uk_mentions(x->index[d], v) &&
+            !(is_multiple(x->index[d], v, n) && is_multiple(x->tensor->shape[d], v, n)))
+            return false;
+    return true;
 }
 
 static bool is_moved(const struct uk_node *n) {
@@ -100,7 +112,8 @@ static bool is_moved(const struct uk_node *n) {
     const int64_t bytes = store ? elements * (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
 
     return (bytes == MIN_BYTES || bytes == MAX_BYTES) && elements > 1 &&
-           is_vector(&store->expr->access, n->var, elements) &&
+           is_vector(uk_moved_access(store->expr), n->var, elements) &&
+           exist_together(store->expr, n->var, elements) &&
            (is_vector(&store->target, n->var, elements) || store->target.tensor->scope != UK_SCOPE_GLOBAL);
 }
 
@@ -122,15 +135,18 @@ static bool divide(struct uk_schedule *s, struct uk_node *n) {
         return true;
     struct uk_node *inner = uk_alloc(a, sizeof *inner), *to = uk_alloc(a, sizeof *to);
     struct uk_var *v = uk_alloc(a, sizeof *v);
-    struct uk_expr *e = uk_alloc(a, sizeof *e);
+    struct uk_expr *e = uk_alloc(a, sizeof *e), *pad = uk_alloc(a, sizeof *pad);
     const char *name = uk_fresh_name(s, n->var->name, "v");
 
-    if (!inner || !to || !v || !e || !name)
+    if (!inner || !to || !v || !e || !pad || !name)
         return false;
     *v = (struct uk_var){.name = name, .kind = UK_VAR_LOOP};
     *to = *store;
-    *e = *store->expr;
-    to->expr = e;
+    *pad = *store->expr;
+    *e = pad->op == UK_E_PAD ? *pad->arg[0] : *pad;
+    if (pad->op == UK_E_PAD)
+        pad->arg[0] = e;
+    to->expr = pad->op == UK_E_PAD ? pad : e;
     *inner = *n;
     inner->var = v;
     inner->upper = uk_index_int(a, vector);

@@ -84,11 +84,21 @@ static bool too_many_loops(struct uk_attempt *t) {
                                 same && axes ? "begin at" : "reorder the others outside of", l->var->name);
 }
 
+/* False, with the reason: an operand has no address. */
+static bool is_in_memory(struct uk_attempt *t) {
+    for (int o = 1; o < t->st->operands; o++)
+        if (t->st->operand[o].tensor->im2col)
+            return uk_record_difference(
+                t, "%s, which im2col made, is not in memory; put `cache_read` of it before the step",
+                t->st->operand[o].tensor->name);
+    return true;
+}
+
 static bool prove(struct uk_attempt *t) {
     const int inner = t->st->loops - t->tile;
     struct uk_match empty;
 
-    if (!uk_match_forms(t) || !uk_match_declare(t))
+    if (!is_in_memory(t) || !uk_match_forms(t) || !uk_match_declare(t))
         return false;
     empty = t->m;
     if (inner > t->ks->iterators)
@@ -369,8 +379,8 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
         return status;
     t->fit = out;
     t->is_whole_stage = true;
-    fits = uk_match_forms(t) && uk_match_declare(t) && unify(t) && uk_match_roles(t) && uk_match_pads(t) &&
-           describe_fit(t);
+    fits = is_in_memory(t) && uk_match_forms(t) && uk_match_declare(t) && unify(t) && uk_match_roles(t) &&
+           uk_match_pads(t) && describe_fit(t);
     if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].is_declared)
         fits = uk_record_difference(t, "the sum has to be split, and the kernel has no `update`");
     if (!fits)

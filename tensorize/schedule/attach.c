@@ -29,7 +29,7 @@ bool uk_is_within(const struct uk_stage *st, const struct uk_stage *at, int pref
 
 bool uk_stage_reads(const struct uk_stage *st, const struct uk_tensor *t) {
     for (int o = 1; o < st->operands; o++)
-        if (st->operand[o].tensor == t)
+        if (uk_memory_of(&st->operand[o]) == t || st->operand[o].tensor == t)
             return true;
     return false;
 }

@@ -64,6 +64,9 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
         for (int o = 1; o < st->operands; o++) {
             struct uk_region *r;
 
+            if (st->operand[o].tensor != t && uk_memory_of(&st->operand[o]) == t)
+                return uk_refuse_attach(a, "stage %s reads %s by `im2col`; leave that out", st->name,
+                                        t->name);
             if (st->operand[o].tensor != t)
                 continue;
             /* A change of view keeps addresses but not the ranges of dimensions. */

@@ -72,7 +72,8 @@ static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, in
     const struct uk_poly along = uk_coefficient(from, st->loop[last]->id);
     n = uk_constant_extent(st, st->loop[last]);
     const int64_t vector = VECTOR_BYTES / (int64_t)uk_type_bytes(from->tensor->type);
-    if (!uk_poly_is_int(&along, &step) || step != 1 || n < vector || n % vector)
+    if (!uk_poly_is_int(&along, &step) || step != 1 || n < vector || n % vector ||
+        (from->tensor->im2col && !uk_im2col_has_vectors(from->tensor, from->tensor->dims - 1, vector)))
         return UK_OK;
     enum uk_status status = n > vector ? divide(s, st, last, vector) : UK_OK;
     *left = st->loops - 1;

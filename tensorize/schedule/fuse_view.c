@@ -71,6 +71,39 @@ static bool operand_fits(struct uk_fusion *u, const struct uk_operand *o) {
     return fits;
 }
 
+/* The dimension of a matrix of `im2col` that the outer loop indexes; -1: the operand is none, or does not
+ * depend on the loop. */
+static int dimension_of(const struct uk_fusion *u, const struct uk_operand *o) {
+    const struct uk_var *a = u->st->statement->iterator[u->a->iterator];
+
+    for (int d = 0; o->tensor->im2col && d < o->tensor->dims; d++)
+        if (uk_mentions(o->expr->access.index[d], a))
+            return d;
+    return -1;
+}
+
+/* Elements of a matrix of `im2col` are found by division by the inner loop's extent. */
+static bool matrix_fits(struct uk_fusion *u, const struct uk_operand *o) {
+    const struct uk_var *b = u->st->statement->iterator[u->b->iterator];
+    const int d = dimension_of(u, o);
+    int64_t n;
+
+    if (d < 0)
+        return true;
+    if (d + 1 == o->tensor->dims || !uk_mentions(o->expr->access.index[d + 1], b)) {
+        uk_put(&u->why,
+               "the dimensions of %s that they index are not adjacent, reorder the loops before im2col",
+               o->tensor->name);
+        return false;
+    }
+    if (!uk_index_is_int(u->extent[1], &n) || n < 1) {
+        uk_put(&u->why, "to find an element of %s, the extent of the second one has to be a constant",
+               o->tensor->name);
+        return false;
+    }
+    return true;
+}
+
 bool uk_view_fits(struct uk_fusion *u) {
     const struct uk_stage *st = u->st;
     const struct uk_index *where = st->statement->where;
@@ -91,7 +124,7 @@ bool uk_view_fits(struct uk_fusion *u) {
             uk_put(&u->why, "the stage reads %s, which it writes", st->operand[o].tensor->name);
             return false;
         }
-        if (!operand_fits(u, &st->operand[o]))
+        if (!operand_fits(u, &st->operand[o]) || !matrix_fits(u, &st->operand[o]))
             return false;
     }
     return true;
@@ -192,10 +225,24 @@ static enum uk_status fuse_iterators(struct uk_fusion *u, struct uk_index *exten
     return UK_OK;
 }
 
+/* Makes the dimensions d and d + 1 of a matrix of `im2col` one. False: no memory. */
+static bool fuse_dimensions(const struct uk_fusion *u, struct uk_operand *o, int d) {
+    struct uk_access *x = (struct uk_access *)&o->expr->access;
+
+    if (!uk_im2col_fuse(u->s->arena, o->tensor, d))
+        return false;
+    for (int i = d; i < o->tensor->dims; i++) {
+        o->index[i] = o->index[i + 1];
+        x->index[i] = x->index[i + 1];
+    }
+    return true;
+}
+
 enum uk_status uk_fuse_view(struct uk_fusion *u) {
     struct uk_stage *st = u->st;
     struct uk_affine only = {0};
     struct uk_index *extent = product(u);
+    int dimension[UK_MAX_OPERANDS];
     enum uk_status status = extent ? UK_OK : uk_out_of_memory(u->s->context);
     int kept = 0;
 
@@ -204,6 +251,8 @@ enum uk_status uk_fuse_view(struct uk_fusion *u) {
         status = uk_inside_condition(u->s, st, &st->inside);
     if (status)
         return status;
+    for (int o = 0; o < st->operands; o++)
+        dimension[o] = dimension_of(u, &st->operand[o]);
     for (int o = 0; o < st->operands; o++)
         for (int d = 0; d < st->operand[o].tensor->stored_dims; d++) {
             int64_t *c = st->operand[o].index[d].coefficient;
@@ -218,6 +267,9 @@ enum uk_status uk_fuse_view(struct uk_fusion *u) {
     only.coefficient[u->f->id] = 1;
     if ((status = uk_add_bound(u->s, st, &only, extent)) || (status = fuse_iterators(u, extent)))
         return status;
+    for (int o = 0; o < st->operands; o++)
+        if (dimension[o] >= 0 && !fuse_dimensions(u, &st->operand[o], dimension[o]))
+            return uk_out_of_memory(u->s->context);
     uk_fusion_replace_loops(u);
     return UK_OK;
 }

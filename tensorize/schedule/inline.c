@@ -45,6 +45,9 @@ static enum uk_status check_stage(const struct inlining *i) {
             return refuse(i, "a subscript of ", i->tensor->name,
                           " on the left has an offset; write it without");
     for (const struct uk_stage *o = i->s->stages; o; o = o->next) {
+        for (int k = 1; k < o->operands; k++)
+            if (o->operand[k].tensor != i->tensor && uk_memory_of(&o->operand[k]) == i->tensor)
+                return refuse(i, "stage ", o->name, " reads it by `im2col`; put the step before that");
         if (o->parent == st)
             return refuse(i, "stage ", o->name, " is attached to it; put the step before that");
         if (o != st && o->operand[0].tensor == i->tensor)

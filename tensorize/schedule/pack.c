@@ -25,7 +25,7 @@ static int find_operands(const struct uk_stage *st, const struct uk_step *step, 
     return n;
 }
 
-static enum uk_status find_consumer(struct uk_packing_step *p) {
+enum uk_status uk_find_consumer(struct uk_packing_step *p) {
     struct uk_schedule *s = p->s;
     const struct uk_loop_name *place = &p->step->loop[0];
     int position = -1;
@@ -123,8 +123,7 @@ static bool is_constant(const struct uk_expr *e) {
     return true;
 }
 
-/* Checks that either all accesses are under pad() with one value, or none is. */
-static enum uk_status find_pad(struct uk_packing_step *p) {
+enum uk_status uk_find_pad(struct uk_packing_step *p) {
     for (int i = 0; i < p->operands; i++) {
         const struct uk_operand *o = &p->consumer->operand[p->operand[i]];
         const struct uk_expr *pad =
@@ -248,9 +247,7 @@ static enum uk_status create_tensor(struct uk_packing_step *p) {
     return p->tensor ? UK_OK : uk_out_of_memory(s->context);
 }
 
-/* Removes the guards of an operand whose copy has zeros that replace the terms outside; else they become
- * guards of the stage itself, as from a `where`. */
-static void release_guards(struct uk_stage *st, int operand) {
+void uk_release_guards(struct uk_stage *st, int operand) {
     const bool removes = st->operand[operand].pad != UK_PAD_GUARD || uk_may_store_zeros(st, operand);
     int kept = 0;
 
@@ -275,7 +272,7 @@ static enum uk_status redirect(struct uk_packing_step *p) {
 
         if (status)
             return status;
-        release_guards(st, p->operand[i]);
+        uk_release_guards(st, p->operand[i]);
         o->pad = UK_PAD_NONE;
     }
     return UK_OK;
@@ -290,10 +287,10 @@ enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step) {
     p->s = s;
     p->step = step;
     p->what = uk_steps[step->kind].word;
-    if ((status = uk_check_scope(s, step, p->what)) || (status = find_consumer(p)) ||
+    if ((status = uk_check_scope(s, step, p->what)) || (status = uk_find_consumer(p)) ||
         (step->scope == UK_SCOPE_SHARED &&
          (status = uk_sink_threads(s, p->consumer, &p->prefix, step->at))) ||
-        (status = check_writers(p)) || (status = choose_layout(p)) || (status = find_pad(p)) ||
+        (status = check_writers(p)) || (status = choose_layout(p)) || (status = uk_find_pad(p)) ||
         (status = find_region(p)) || (status = create_tensor(p)) ||
         (!p->shared && (status = uk_create_copy(p))))
         return status;

@@ -41,8 +41,8 @@ static enum uk_status check(struct factoring *f) {
         return refuse(f, "the loop is of an output axis; take one that the stage reduces over");
     if (st->match)
         return refuse(f, "the stage is tensorized already; put the step before tensorize");
-    if (st->inside)
-        return refuse(f, "loops of the stage are fused; put the step before that");
+    if (uk_has_fused_rows(st))
+        return refuse(f, "loops over the output are fused; put the step before that");
     if (st->parent)
         return refuse(f, "the stage is attached to another one; put the step before that");
     for (const struct uk_stage *c = f->s->stages; c; c = c->next)

@@ -229,6 +229,15 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
     return minimum;
 }
 
+bool uk_has_fused_rows(const struct uk_stage *st) {
+    const struct uk_access *x = &st->statement->left;
+
+    for (int d = 0; d < x->tensor->dims && st->inside; d++)
+        if (x->index[d]->op == UK_I_INT)
+            return true;
+    return false;
+}
+
 bool uk_has_no_output(const struct uk_stage *st) {
     int64_t c;
 

@@ -342,6 +342,8 @@ void uk_mark_guards(struct uk_stage *st, uint64_t guards);
 /* The minimum of the constant upper ends that bounds give the loop; -1: none gives a constant. Guards of pads
  * do not count, since a copy of the operand drops them. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
+/* True if `fuse` has replaced loops over two dimensions of the output by one over both (fuse_view.c). */
+bool uk_has_fused_rows(const struct uk_stage *st);
 /* True if a constant extent is 0, so that there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);
 /* True if a constant extent of an output iterator is 0, so that there is nothing to initialize either. */
@@ -493,5 +495,29 @@ struct uk_copied {
     struct uk_buffer_layout layout;
     const struct uk_expr *outside; /* stored for elements outside the source; NULL: they are not read */
 };
+
+/* ---- im2col.c: matrices that are not in memory ---- */
+
+/* How the elements of a tensor made by step `im2col` are computed: the matrix has a dimension for each
+ * iterator of the access that it replaces, or for several that `fuse` made one. */
+struct uk_im2col {
+    const struct uk_expr *element; /* the access, or pad(access, v) */
+    int iterators;                 /* those in the access */
+    const struct uk_var *iterator[2 * UK_MAX_DIMS];
+    struct uk_digit digit[2 * UK_MAX_DIMS]; /* their values, from the matrix's indices */
+};
+
+/* The tensor that the operand reads in memory. */
+const struct uk_tensor *uk_memory_of(const struct uk_operand *o);
+/* Makes dimensions d and d + 1 one, whose index is d's times the extent of d + 1, a constant, plus that of d
+ * +
+ * 1. False: no memory. */
+bool uk_im2col_fuse(struct uk_arena *a, struct uk_tensor *t, int d);
+/* True if adjacent indices of dimension d are adjacent elements in memory, but for where an iterator of what
+ * was fused begins again, and no other dimension has more of them. */
+bool uk_im2col_is_contiguous(const struct uk_tensor *t, int d);
+/* True if each n adjacent indices of dimension d, the first a multiple of n, are adjacent elements in memory.
+ */
+bool uk_im2col_has_vectors(const struct uk_tensor *t, int d, int64_t n);
 
 #endif

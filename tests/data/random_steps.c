@@ -241,6 +241,17 @@ static void rfactor(struct random_steps *r) {
         put(r, "cache_write r%d at r%d.%s -> c%d", name, name, any_loop(r, st), r->names++);
 }
 
+static void im2col(struct random_steps *r) {
+    const struct random_stage *st = any_stage(r);
+    const int name = r->names++;
+    char tensor[8];
+
+    any_tensor(r, tensor);
+    put(r, "im2col %s at %s.root -> a%d", tensor, st->name, name);
+    if (st->loops && r->steps < RANDOM_STEPS && below(r, 2))
+        put(r, "cache_read a%d at %s.%s -> c%d", name, st->name, any_loop(r, st), r->names++);
+}
+
 /* One row per kind; weights are relative to their sum. */
 static const struct step_kind {
     const char *name;
@@ -261,6 +272,7 @@ static const struct step_kind {
     {"reverse_compute_at", 8, reverse_compute_at},
     {"compute_inline", 8, compute_inline},
     {"rfactor", 2, rfactor},
+    {"im2col", 3, im2col},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };

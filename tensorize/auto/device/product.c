@@ -91,24 +91,40 @@ static bool is_one_row(const struct uk_product *p, int position) {
            uk_device_is_free(p->st, position + 1) && uk_fuse_is_view(p->s, p->st, position);
 }
 
-/* Counts the values of the rows' loop with those that uk_fuse_rows will fuse with it, and of other loops. */
+/* Loops [first, last]: this one and those that uk_fuse_rows will fuse with it. */
+struct range {
+    int first, last;
+};
+
+static struct range fused_with(const struct uk_product *p, const struct uk_loop *l,
+                               const struct uk_loop *other) {
+    const bool fuses = !uk_refusal(p->s, p->st->name, UK_DRAFT_ROWS);
+    const int at = uk_loop_position(p->st, l);
+    struct range r = {at, at};
+
+    while (fuses && r.first > 0 && p->st->loop[r.first - 1] != other && is_one_row(p, r.first - 1))
+        r.first--;
+    while (fuses && r.last + 1 < p->st->loops && p->st->loop[r.last + 1] != other && is_one_row(p, r.last))
+        r.last++;
+    return r;
+}
+
+/* Counts the values of the loops over rows and columns, each with those fused with it, and of other loops. */
 static void count_values(struct uk_product *p) {
     const struct uk_stage *st = p->st;
-    const bool fuses = !uk_refusal(p->s, st->name, UK_DRAFT_ROWS);
-    int first = uk_loop_position(st, p->rows), last = first;
+    const struct range rows = fused_with(p, p->rows, p->columns),
+                       columns = fused_with(p, p->columns, p->rows);
 
-    while (fuses && first > 0 && is_one_row(p, first - 1))
-        first--;
-    while (fuses && st->loop[last + 1] != p->columns && is_one_row(p, last))
-        last++;
-    p->row_values = p->others = p->more_terms = 1;
+    p->row_values = p->column_values = p->others = p->more_terms = 1;
     for (int i = 0; i < st->loops; i++) {
         const double n = uk_values_estimate(p->s, st, st->loop[i]);
 
         if (uk_is_reduced(st, st->loop[i]))
             p->more_terms *= st->loop[i] == p->sum ? 1 : n;
-        else if (st->loop[i] != p->columns)
-            *(i >= first && i <= last ? &p->row_values : &p->others) *= n;
+        else if (i >= rows.first && i <= rows.last)
+            p->row_values *= n;
+        else
+            *(i >= columns.first && i <= columns.last ? &p->column_values : &p->others) *= n;
     }
 }
 
@@ -132,12 +148,21 @@ static enum uk_status find_product(struct uk_product *p, struct uk_tile *t, bool
     *found = find_axes(p);
     if (!*found)
         return UK_OK;
-    count_values(p);
-    if (st->statement->left_iterators < UK_MAX_DIMS && !st->statement->where && !st->inside && !st->parent)
-        p->parts_name = uk_fresh_name(s, st->operand[0].tensor->name, "_parts");
-    *found = p->row_values >= MIN_EXTENT && uk_values_estimate(s, st, p->columns) >= MIN_EXTENT;
-    if (!*found || (status = uk_device_choose_tile(p, t, found)) || !*found)
+    if ((status = uk_device_im2col(s, st, p->a, p->b)))
         return status;
+    find_axes(p);
+    count_values(p);
+    if (st->statement->left_iterators < UK_MAX_DIMS && !st->statement->where && !uk_has_fused_rows(st) &&
+        !st->parent)
+        p->parts_name = uk_fresh_name(s, st->operand[0].tensor->name, "_parts");
+    *found = p->row_values >= MIN_EXTENT && p->column_values >= MIN_EXTENT;
+    if (*found && (status = uk_device_choose_tile(p, t, found)))
+        return status;
+    if (!*found && !st->inside)
+        return UK_OK;
+    if (!*found)
+        return uk_fail(s->context, UK_REFUSED, st->statement->at,
+                       "the matrix has too few rows or columns for a tile");
     const bool fuses = !uk_refusal(s, st->name, UK_DRAFT_ROWS);
     if (t->parts > 1 && (status = divide(p, t)))
         return status;

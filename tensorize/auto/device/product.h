@@ -20,9 +20,9 @@ struct uk_product {
     int a, b;
     /* the tiled loops */
     struct uk_loop *rows, *columns, *sum;
-    /* values of the rows' loop, together with loops that will be fused with it; of the output's other loops
-     * besides the columns; of the sum's other loops */
-    double row_values, others, more_terms;
+    /* values of the loops over rows and over columns, each together with loops that will be fused with it; of
+     * the output's other loops; of the sum's other loops */
+    double row_values, column_values, others, more_terms;
     /* place: innermost around a block's tile; k_blocks: over blocks of k; k_inner: inside one */
     struct uk_loop *place, *k_blocks, *k_inner;
     /* the stage's name if the sum is computed in parts */
@@ -43,5 +43,9 @@ struct uk_tile {
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
+
+/* window.c: a product of operands a and b, one of which is read in windows, reads a matrix in place of it,
+ * and its sum is one loop; others stay as they are. */
+enum uk_status uk_device_im2col(struct uk_schedule *s, struct uk_stage *st, int a, int b);
 
 #endif

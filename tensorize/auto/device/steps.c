@@ -125,6 +125,9 @@ bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l
     const struct uk_poly step = uk_coefficient(o, l->id);
     int64_t n;
 
+    for (int d = 0; o->tensor->im2col && d < o->tensor->dims; d++)
+        if (o->index[d].coefficient[l->id])
+            return o->index[d].coefficient[l->id] == 1 && uk_im2col_is_contiguous(o->tensor, d);
     return uk_poly_is_int(&step, &n) && n == 1;
 }
 

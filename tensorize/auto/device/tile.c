@@ -144,8 +144,7 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
     const int units = unit.device.units, threads = t->threads * t->threads;
     const double terms = ceiling(uk_values_estimate(p->s, p->st, p->sum), (double)t->parts),
                  blocks = ceiling(p->row_values, t->rows * t->threads) *
-                          ceiling(uk_values_estimate(p->s, p->st, p->columns), t->columns * t->threads) *
-                          p->others * (double)t->parts,
+                          ceiling(p->column_values, t->columns * t->threads) * p->others * (double)t->parts,
                  of_unit = ceiling(blocks, units),
                  counted = of_unit < AUTO_UNIT_BLOCKS ? of_unit : AUTO_UNIT_BLOCKS;
     const struct uk_block_time block = block_of(p, t, p->more_terms * ceiling(terms, UK_K_BLOCK));
