@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "amdgpu.h"
 #include "compiled.h"
 #include "test_options.h"
 
@@ -41,6 +43,43 @@ struct uk_gpu *open_gpu(const char *kind, int ordinal) {
     if (uk_gpu_open(kind, ordinal, &gpu, why))
         fail_msg("%s", why);
     return gpu;
+}
+
+static bool check_kernel(struct run *r, const struct uk_amdgpu_kernel *k) {
+    const struct uk_amdgpu_argument *last = &k->arguments[k->n_arguments - 1];
+    const bool has_others = k->n_hidden || k->argument_bytes != last->offset + last->size;
+    char what[256];
+
+    if (!k->scratch_bytes && !k->vgpr_spills && !has_others)
+        return true;
+    snprintf(what, sizeof what, "%.99s has %u bytes of scratch memory, spills %u VGPRs%s", k->name,
+             k->scratch_bytes, k->vgpr_spills, has_others ? ", takes arguments that are not its own" : "");
+    run_complain(r, NULL, what);
+    return false;
+}
+
+bool check_kernels(struct run *r, struct kernels *all) {
+    struct uk_amdgpu *gpu = uk_amdgpu_open(strchr(r->options.target, '-') + 1);
+    struct uk_amdgpu_object *object = NULL;
+    bool right = true;
+    char *image;
+    size_t bytes;
+
+    assert_non_null(gpu);
+    if (uk_emit(r->program, &r->options, UK_EMIT_DEVICE, &image, &bytes))
+        fail_msg("%s: %s", r->repeat_arguments, uk_context_message(r->context));
+    if (uk_amdgpu_load(gpu, image, bytes, &object))
+        fail_msg("%s: %s", r->repeat_arguments, uk_amdgpu_message(gpu));
+    *all = (struct kernels){.count = uk_amdgpu_n_kernels(object)};
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct uk_amdgpu_kernel *k = uk_amdgpu_kernel(object, i);
+
+        right &= check_kernel(r, k);
+        all->sgpr_spills += k->sgpr_spills;
+    }
+    uk_amdgpu_close(gpu);
+    uk_text_free(image);
+    return right;
 }
 
 int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d) {

@@ -19,6 +19,13 @@ void compiled_end(struct run *r);
 
 /* Ends the test if the device cannot be opened. */
 struct uk_gpu *open_gpu(const char *kind, int ordinal);
+/* Kernels of a program's code object. */
+struct kernels {
+    uint32_t count, sgpr_spills;
+};
+/* Counts the compiled program's kernels. False, after a complaint: one uses scratch memory, spills VGPRs or
+ * takes other arguments than its own. */
+bool check_kernels(struct run *r, struct kernels *all);
 /* For r->call: calls the module on the GPU r->device with operands in device memory of exactly their size,
  * and copies all of them back. */
 int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "amdgpu.h"
 #include "compiled.h"
 #include "random.h"
 #include "seed.h"
@@ -40,43 +39,17 @@ static void draw(struct random_data *d, struct uk_program *p, uint64_t *random) 
     product_data(d, p, mnk, most + random_below(random, 4));
 }
 
-/* Checks the metadata of each kernel of the program's code object. */
-static void check_kernels(const struct run *t) {
-    struct uk_amdgpu *gpu = uk_amdgpu_open(strchr(t->options.target, '-') + 1);
-    struct uk_amdgpu_object *object = NULL;
-    char *image;
-    size_t bytes;
-
-    assert_non_null(gpu);
-    if (uk_emit(t->program, &t->options, UK_EMIT_DEVICE, &image, &bytes))
-        fail_msg("%s: %s", t->repeat_arguments, uk_context_message(t->context));
-    if (uk_amdgpu_load(gpu, image, bytes, &object))
-        fail_msg("%s: %s", t->repeat_arguments, uk_amdgpu_message(gpu));
-    assert_true(uk_amdgpu_n_kernels(object) > 0);
-    for (uint32_t i = 0; i < uk_amdgpu_n_kernels(object); i++) {
-        const struct uk_amdgpu_kernel *k = uk_amdgpu_kernel(object, i);
-        const struct uk_amdgpu_argument *last = &k->arguments[k->n_arguments - 1];
-
-        if (k->scratch_bytes || k->vgpr_spills || k->sgpr_spills)
-            fail_msg("%s on %s: %s has %u bytes of scratch memory, spills %u VGPRs and %u SGPRs",
-                     t->repeat_arguments, t->options.target, k->name, k->scratch_bytes, k->vgpr_spills,
-                     k->sgpr_spills);
-        assert_int_equal(k->n_hidden, 0);
-        assert_int_equal(k->argument_bytes, last->offset + last->size);
-    }
-    uk_amdgpu_close(gpu);
-    uk_text_free(image);
-}
-
 static int run_on(const char *path, int ordinal) {
     uint64_t random = seed;
+    struct kernels kernels;
     struct run t;
     const bool compiles = compile_file(&t, path, ordinal);
     int ran = 0;
 
     if (compiles) {
         t.device = open_gpu("sim", ordinal);
-        check_kernels(&t);
+        assert_true(check_kernels(&t, &kernels) && kernels.count > 0);
+        assert_int_equal(kernels.sgpr_spills, 0);
         for (; ran < triples; ran++) {
             struct random_data d = {0};
 
