@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop over k of a thread's tile of UK_MR x UK_NR, unrolled by two. The file that includes this defines
+ * The loop over k of a thread's tile of UK_MR x UK_NR, unrolled by UNROLL: within these iterations offsets in
+ * shared memory are part of the instructions. The file that includes this defines
  *
  *     sum_row                      a row of sums
  *     multiply(sum, x, y)          adds the products of one k iteration
@@ -14,6 +15,19 @@ static inline __attribute__((always_inline)) void read_both(group *x, group *y, 
     read_groups(y, UK_NR / GROUP, b, sb);
 }
 
+enum { UNROLL = 8 };
+
+/* Two k iterations; the groups of the first one have been read, and those of a third one are read. */
+static inline __attribute__((always_inline)) void add_two(sum_row *sum, group x[2][UK_MR / GROUP],
+                                                          group y[2][UK_NR / GROUP], const UK_SHARED float *a,
+                                                          int da, int sa, const UK_SHARED float *b, int db,
+                                                          int sb) {
+    read_both(x[1], y[1], a + da, sa, b + db, sb);
+    multiply(sum, x[0], y[0]);
+    read_both(x[0], y[0], a + 2 * da, sa, b + 2 * db, sb);
+    multiply(sum, x[1], y[1]);
+}
+
 static inline __attribute__((always_inline)) void add_ahead(sum_row *sum, int left, const UK_SHARED float *a,
                                                             int da, int sa, const UK_SHARED float *b, int db,
                                                             int sb) {
@@ -21,12 +35,12 @@ static inline __attribute__((always_inline)) void add_ahead(sum_row *sum, int le
 
     if (left)
         read_both(x[0], y[0], a, sa, b, sb);
-    for (; left > 2; left -= 2, a += 2 * da, b += 2 * db) {
-        read_both(x[1], y[1], a + da, sa, b + db, sb);
-        multiply(sum, x[0], y[0]);
-        read_both(x[0], y[0], a + 2 * da, sa, b + 2 * db, sb);
-        multiply(sum, x[1], y[1]);
-    }
+    for (; left > UNROLL; left -= UNROLL, a += UNROLL * da, b += UNROLL * db)
+#pragma unroll
+        for (int i = 0; i < UNROLL; i += 2)
+            add_two(sum, x, y, a + i * da, da, sa, b + i * db, db, sb);
+    for (; left > 2; left -= 2, a += 2 * da, b += 2 * db)
+        add_two(sum, x, y, a, da, sa, b, db, sb);
     if (left == 2)
         read_both(x[1], y[1], a + da, sa, b + db, sb);
     if (left)
@@ -50,10 +64,10 @@ static inline __attribute__((always_inline)) void add_products(sum_row *sum, int
         add_ahead(sum, left, a, da, sa, b, db, sb);
         return;
     }
-    for (; left >= 2; left -= 2, a += 2 * da, b += 2 * db) {
-        add_one(sum, a, sa, b, sb);
-        add_one(sum, a + da, sa, b + db, sb);
-    }
-    if (left)
+    for (; left >= UNROLL; left -= UNROLL, a += UNROLL * da, b += UNROLL * db)
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++)
+            add_one(sum, a + i * da, sa, b + i * db, sb);
+    for (; left; left--, a += da, b += db)
         add_one(sum, a, sa, b, sb);
 }

@@ -164,9 +164,39 @@ static bool divide(struct uk_schedule *s, struct uk_node *n) {
     return n->upper && !uk_name_add(s, name);
 }
 
+/* Puts a condition that is the same in all iterations of an innermost loop in front of it, so that both sides
+ * may be vectors. False: no memory. */
+static bool unswitch(struct uk_schedule *s, struct uk_node *n) {
+    struct uk_node *branch = n->body, *loop[2];
+
+    if (n->op != UK_N_FOR || n->loop != UK_LOOP_SERIAL || !branch || branch->next || branch->op != UK_N_IF ||
+        !branch->other || uk_mentions(branch->condition, n->var))
+        return true;
+    for (int i = 0; i < 2; i++) {
+        const struct uk_node *store = i ? branch->other : branch->body;
+
+        if (store->op != UK_N_STORE || store->next)
+            return true;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!(loop[i] = uk_alloc(s->arena, sizeof *loop[i])))
+            return false;
+        *loop[i] = *n;
+        loop[i]->next = NULL;
+        loop[i]->body = i ? branch->other : branch->body;
+    }
+    *n = (struct uk_node){.op = UK_N_IF,
+                          .next = n->next,
+                          .stage = branch->stage,
+                          .condition = branch->condition,
+                          .body = loop[0],
+                          .other = loop[1]};
+    return true;
+}
+
 bool uk_make_vectors(struct uk_schedule *s, struct uk_node *n) {
     for (; n; n = n->next) {
-        if (!divide(s, n))
+        if (!unswitch(s, n) || !divide(s, n))
             return false;
         if (is_moved(n)) {
             n->loop = UK_LOOP_VECTOR;

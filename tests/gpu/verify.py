@@ -146,9 +146,9 @@ def registry_broken():
         expect(f"{symbol}, imported", verify(f"{symbol}_import", text, declaration, target), 0, "mm update: ok")
         ahead = rows * columns <= (32 if "gfx906" in file else 64)
         for number, (right, slip) in enumerate((
-            ("a, da, sa, b, db, sb);\n        return", "a, db, sa, b, db, sb);\n        return") if ahead else ("b + db, sb", "b + da, sb"),
-            ("a += 2 * da", "a += 1 * da"), ("left > 2; left -= 2", "left > 1; left -= 2") if ahead else ("left >= 2; left -= 2", "left >= 1; left -= 2"),
-            ("    if (left)\n        multiply", "    if (0)\n        multiply") if ahead else ("    if (left)\n        add_one", "    if (0)\n        add_one"),
+            ("a, da, sa, b, db, sb);\n        return", "a, db, sa, b, db, sb);\n        return") if ahead else ("b + i * db, sb", "b + i * da, sb"),
+            ("a += UNROLL * da", "a += 2 * da"), ("left > 2; left -= 2", "left > 1; left -= 2") if ahead else ("left >= UNROLL;", "left >= 1;"),
+            ("    if (left)\n        multiply", "    if (0)\n        multiply") if ahead else ("(; left; left--", "(; left > 1; left--"),
             ('"+v"', '"=v"'), ("s + i * stride", "s + i * GROUP") if rows > 4 else ("s + i * stride", "s + 1 + i * stride"),
             ("c[i] = sum", "c[i ^ 1] = sum"), ("i % GROUP", "(i + 1) % GROUP") if rows > 4 or "gfx906" in file else ("i % GROUP ?", "!(i % GROUP) ?"),
         )):

@@ -131,10 +131,10 @@ static void count_values(struct uk_product *p) {
 /* Computes the sum in parts, by rfactor: the stage becomes the one of the parts, and the one after it adds
  * them. */
 static enum uk_status divide(struct uk_product *p, const struct uk_tile *t) {
-    const int64_t terms = uk_constant_extent(p->st, p->sum), steps = (terms - 1) / UK_K_BLOCK + 1;
+    const int64_t terms = uk_constant_extent(p->st, p->sum), steps = (terms - 1) / t->terms + 1;
     struct uk_loop *inner = p->sum, *outer;
     enum uk_status status =
-        uk_device_split(p->s, p->st, &inner, ((steps - 1) / t->parts + 1) * UK_K_BLOCK, "part", "p", &outer);
+        uk_device_split(p->s, p->st, &inner, ((steps - 1) / t->parts + 1) * t->terms, "part", "p", &outer);
 
     return status ? status : uk_device_rfactor(p->s, p->st, outer, p->parts_name);
 }
@@ -199,7 +199,7 @@ static enum uk_status order(struct uk_product *p, const struct uk_tile *t) {
     enum uk_status status = split_axis(p, p->rows, t->rows, t->threads, &r);
 
     if (status || (status = split_axis(p, p->columns, t->columns, t->threads, &c)) ||
-        (status = uk_device_split(p->s, st, &p->k_inner, UK_K_BLOCK, "o", "i", &p->k_blocks)))
+        (status = uk_device_split(p->s, st, &p->k_inner, t->terms, "o", "i", &p->k_blocks)))
         return status;
     struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,     c.block,
                                      c.thread, c.inner,  p->k_blocks, p->k_inner};

@@ -7,8 +7,6 @@
 #include "auto/stage.h"
 
 enum {
-    /* terms of the sum in shared memory: enough work to hide the loads of the next block */
-    UK_K_BLOCK = 8,
     /* adjacent rows or columns of a thread: 16 bytes of f32, one access to shared memory */
     UK_GROUP = 4,
 };
@@ -34,6 +32,7 @@ struct uk_product {
 /* The tile of a block: `threads` x `threads` threads, each with rows x columns elements. */
 struct uk_tile {
     int rows, columns, threads;
+    int terms;           /* of the sum in shared memory: a step */
     int64_t parts;       /* of the sum, each computed by other blocks */
     double instructions; /* per thread and k iteration, for arithmetic */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The choice of a product's tile on a GPU: by uk_device_time(), from an estimate of what a block uses. A
- * block computes the sum in steps of UK_K_BLOCK terms; in each, its threads load the operands of the next
+ * block computes the sum in steps of some terms; in each, its threads load the operands of the next
  * step, and read those of this one from shared memory. Few blocks leave compute units idle, so the sum of a
  * small output is divided into parts, which a second kernel adds.
  */
@@ -28,6 +28,9 @@ enum {
     READ = 16,
     /* steps of the sum in a part, at least */
     MIN_STEPS = 4,
+    /* terms of the sum in a step: enough work to hide the loads of the next one */
+    MIN_TERMS = 8,
+    MAX_TERMS = 32,
     MOST_PARTS = 64,
 };
 
@@ -51,7 +54,7 @@ static int registers_of(const struct uk_stage *st, const struct uk_tile *t) {
     const int read = t->rows + t->columns, words = words_of(st);
 
     return words * (t->rows * t->columns + read) +
-           (REGISTERS_PER_COPY + words - 1) * read * UK_K_BLOCK / t->threads + SPARE_REGISTERS;
+           (REGISTERS_PER_COPY + words - 1) * read * t->terms / t->threads + SPARE_REGISTERS;
 }
 
 /* Bytes of a thread's buffers, which have to stay in registers: the sums, and the elements that are loaded
@@ -59,7 +62,7 @@ static int registers_of(const struct uk_stage *st, const struct uk_tile *t) {
 static int64_t register_bytes_of(const struct uk_product *p, const struct uk_tile *t) {
     const size_t ahead =
         (bytes_of_operand(p, p->a) * (size_t)t->rows + bytes_of_operand(p, p->b) * (size_t)t->columns) *
-        UK_K_BLOCK / (size_t)t->threads;
+        (size_t)t->terms / (size_t)t->threads;
 
     return (int64_t)(bytes_of_operand(p, 0) * (size_t)(t->rows * t->columns) + ahead);
 }
@@ -69,7 +72,7 @@ static int64_t shared_of(const struct uk_product *p, const struct uk_tile *t) {
     const size_t step =
         bytes_of_operand(p, p->a) * (size_t)t->rows + bytes_of_operand(p, p->b) * (size_t)t->columns;
 
-    return 2 * (int64_t)(step * (size_t)t->threads + 2 * UK_GROUP * sizeof(float)) * UK_K_BLOCK;
+    return 2 * (int64_t)(step * (size_t)t->threads + 2 * UK_GROUP * sizeof(float)) * t->terms;
 }
 
 /* Number of blocks resident on a compute unit; 0: the tile does not fit. */
@@ -96,8 +99,8 @@ static double lines_of(const struct uk_product *p, int o, int each, const struct
     const struct uk_device *d = &p->s->target->machine.core.device;
     const double rows = each * t->threads, bytes = (double)bytes_of_operand(p, o);
 
-    return uk_device_is_contiguous(&p->st->operand[o], p->sum) ? rows * ceiling(UK_K_BLOCK * bytes, d->line)
-                                                               : UK_K_BLOCK * ceiling(rows * bytes, d->line);
+    return uk_device_is_contiguous(&p->st->operand[o], p->sum) ? rows * ceiling(t->terms * bytes, d->line)
+                                                               : t->terms * ceiling(rows * bytes, d->line);
 }
 
 /* What a block uses. A wave waits for what it reads from shared memory, unless arithmetic of the term before
@@ -107,19 +110,18 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
     const int threads = t->threads * t->threads, waves = (threads + d->lanes - 1) / d->lanes;
     const double bytes_a = (double)bytes_of_operand(p, p->a), bytes_b = (double)bytes_of_operand(p, p->b),
                  term = arithmetic(p, t), bytes = t->rows * bytes_a + t->columns * bytes_b,
-                 reads = UK_K_BLOCK * bytes / READ,
-                 copies = bytes * t->threads * UK_K_BLOCK / threads / COPIED,
-                 vector = UK_K_BLOCK * term + INSTRUCTION * AUTO_STEP_VECTOR,
+                 reads = t->terms * bytes / READ, copies = bytes * t->threads * t->terms / threads / COPIED,
+                 vector = t->terms * term + INSTRUCTION * AUTO_STEP_VECTOR,
                  instructions = vector + INSTRUCTION * (reads + 2 * copies + AUTO_STEP_SCALAR),
                  late = 2 * d->latency.shared - term,
-                 step = instructions + UK_K_BLOCK * (late > d->latency.shared ? late : d->latency.shared),
+                 step = instructions + t->terms * (late > d->latency.shared ? late : d->latency.shared),
                  load = d->latency.memory - step;
 
     return (struct uk_block_time){
         .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * AUTO_STEP_SCALAR),
                   (float)(waves * steps * INSTRUCTION * copies),
                   (float)(waves * steps * INSTRUCTION * (reads + copies))},
-        .shared = (float)(waves * steps * UK_K_BLOCK * bytes * d->lanes / d->shared_rate),
+        .shared = (float)(waves * steps * t->terms * bytes * d->lanes / d->shared_rate),
         .lines = (float)(steps * (lines_of(p, p->a, t->rows, t) + lines_of(p, p->b, t->columns, t))),
         .alone = (float)(steps * (step + (load > 0 ? load : 0)) + 2 * d->latency.memory +
                          2 * INSTRUCTION * (t->rows * t->columns + AUTO_STEP_SCALAR)),
@@ -147,7 +149,7 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
                           ceiling(p->column_values, t->columns * t->threads) * p->others * (double)t->parts,
                  of_unit = ceiling(blocks, units),
                  counted = of_unit < AUTO_UNIT_BLOCKS ? of_unit : AUTO_UNIT_BLOCKS;
-    const struct uk_block_time block = block_of(p, t, p->more_terms * ceiling(terms, UK_K_BLOCK));
+    const struct uk_block_time block = block_of(p, t, p->more_terms * ceiling(terms, t->terms));
     struct uk_block_time all[AUTO_UNIT_BLOCKS];
     struct uk_device_launch l = {.blocks = (uint64_t)counted,
                                  .block = all,
@@ -177,9 +179,11 @@ const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile
     const int threads = t->threads * t->threads;
 
     return t->parts == 1
-               ? uk_format(a, "tiles of %d x %d in blocks of %d threads", t->rows, t->columns, threads)
-               : uk_format(a, "tiles of %d x %d in blocks of %d threads, %d parts of the sum", t->rows,
-                           t->columns, threads, (int)t->parts);
+               ? uk_format(a, "tiles of %d x %d in blocks of %d threads, %d terms a step", t->rows,
+                           t->columns, threads, t->terms)
+               : uk_format(a,
+                           "tiles of %d x %d in blocks of %d threads, %d terms a step, %d parts of the sum",
+                           t->rows, t->columns, threads, t->terms, (int)t->parts);
 }
 
 /* True if the draft with this tile was refused. One with parts is of the stage that computes these. */
@@ -194,23 +198,24 @@ static int64_t most_parts(const struct uk_product *p) {
     const int64_t terms = uk_constant_extent(p->st, p->sum);
     int64_t parts = 1;
 
-    while (p->parts_name && 2 * parts <= MOST_PARTS && terms >= 2 * parts * MIN_STEPS * UK_K_BLOCK)
+    while (p->parts_name && 2 * parts <= MOST_PARTS && terms >= 2 * parts * MIN_STEPS * MIN_TERMS)
         parts *= 2;
     return parts;
 }
 
-/* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, and updates
- * *best. */
+/* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, with up to this
+ * many terms a step, and updates *best. */
 static void consider_tile(const struct uk_product *p, int rows, int columns, double instructions,
-                          struct choice *best) {
+                          int most_terms, struct choice *best) {
     for (int threads = MAX_THREADS_PER_AXIS; threads >= MIN_THREADS_PER_AXIS; threads /= 2)
-        for (int64_t parts = 1; parts <= most_parts(p); parts *= 2) {
-            const struct uk_tile t = {rows, columns, threads, parts, instructions};
-            const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
+        for (int terms = MIN_TERMS; terms <= most_terms; terms *= 2)
+            for (int64_t parts = 1; parts <= most_parts(p); parts *= 2) {
+                const struct uk_tile t = {rows, columns, threads, terms, parts, instructions};
+                const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
 
-            if (cycles < best->cycles)
-                *best = (struct choice){t, cycles};
-        }
+                if (cycles < best->cycles)
+                    *best = (struct choice){t, cycles};
+            }
 }
 
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found) {
@@ -227,13 +232,15 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
-        consider_tile(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), &best);
+        consider_tile(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), MAX_TERMS,
+                      &best);
     }
-    /* Without kernels LLVM compiles tiles of about their size, and smaller ones in any case. */
+    /* Without kernels LLVM compiles tiles of about their size, and smaller ones in any case. It reads all
+     * operands of a step ahead, so a step of more terms takes too many registers. */
     if (!has_kernels)
-        consider_tile(p, DEFAULT_TILE, DEFAULT_TILE, DEFAULT_TILE * DEFAULT_TILE, &best);
-    consider_tile(p, DEFAULT_TILE, UK_GROUP, DEFAULT_TILE * UK_GROUP, &best);
-    consider_tile(p, UK_GROUP, UK_GROUP, UK_GROUP * UK_GROUP, &best);
+        consider_tile(p, DEFAULT_TILE, DEFAULT_TILE, DEFAULT_TILE * DEFAULT_TILE, MIN_TERMS, &best);
+    consider_tile(p, DEFAULT_TILE, UK_GROUP, DEFAULT_TILE * UK_GROUP, MIN_TERMS, &best);
+    consider_tile(p, UK_GROUP, UK_GROUP, UK_GROUP * UK_GROUP, MIN_TERMS, &best);
     *out = best.tile;
     *found = best.cycles < DBL_MAX;
     return best.cycles < 0 ? uk_out_of_memory(p->s->context) : UK_OK;

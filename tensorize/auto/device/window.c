@@ -18,12 +18,15 @@ static bool is_window(const struct uk_stage *st, int o) {
     return window;
 }
 
-/* True if the matrix's elements can be found: the extents of all iterators but the first are constants, and
- * zeros may stand for the border. */
+/* True if the matrix's elements can be found: indices are linear, the extents of all iterators but the first
+ * are constants, and zeros may stand for the border. */
 static bool may_be_matrix(const struct uk_stage *st, int o) {
     const struct uk_operand *x = &st->operand[o];
     int iterators = 0;
 
+    for (int d = 0; d < x->tensor->dims; d++)
+        if (x->index[d].general)
+            return false;
     if (x->tensor->layout || uk_is_gathered(x) || st->parent || st->inside || st->statement->where ||
         (x->pad == UK_PAD_GUARD && !uk_may_store_zeros(st, o)))
         return false;
