@@ -186,6 +186,32 @@ static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) 
            (is_row_of_vectors(g, n->body) || is_part_of_vector(g, n->body));
 }
 
+/* Iterations of the nest from n on, whose innermost loop adds a term to one element; 0: another nest, or the
+ * extents are not all constant. */
+static int64_t terms_of(const struct uk_node *n) {
+    int64_t terms = 1;
+
+    for (; n->op == UK_N_FOR; n = n->body) {
+        if (n->body->next || n->step != 1 || n->lower->op != UK_I_INT || n->upper->op != UK_I_INT)
+            return 0;
+        terms *= n->upper->value - n->lower->value;
+    }
+    return n->op == UK_N_STORE && n->any_order ? terms : 0;
+}
+
+/* Limits the unrolling of a GPU's loops: of a pipeline, whose loads would be moved ahead by several
+ * iterations; and of a sum that reads under conditions, as LLVM loads what does not depend on them for all
+ * iterations first. Both would spill. */
+static LLVMMetadataRef unrolling_limit(struct uk_codegen *g, const struct uk_node *n) {
+    enum { MAX_TERMS = 64, UNROLLED = 8 };
+
+    if (!g->target->arch->is_device || (!n->slots && (!g->chooses || terms_of(n) <= MAX_TERMS)))
+        return NULL;
+    if (n->slots || n->body->op == UK_N_FOR)
+        return flag(g, "llvm.loop.unroll.disable");
+    return pair(g, "llvm.loop.unroll.count", LLVMValueAsMetadata(LLVMConstInt(g->i32, UNROLLED, false)));
+}
+
 /* Sets the metadata of a loop. An edge fits into few vectors: masked ones are faster than a scalar remainder.
  * A GPU's loop that reads under a condition stays scalar: its vectors of conditions make LLVM 19 abort in
  * some cases (SIFixSGPRCopies), and their elements are read one by one anyway. */
@@ -213,6 +239,8 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     }
     if (is_row_of_tile(g, n))
         operand[count++] = flag(g, "llvm.loop.unroll.full");
+    if ((operand[count] = unrolling_limit(g, n)))
+        count++;
     g->group = outer;
     if (count > 1)
         set(g, branch, "llvm.loop", distinct_node(g, operand, count));

@@ -48,7 +48,7 @@ struct uk_node {
     struct uk_index *within;
     bool is_digit;
     int64_t weight;        /* THREAD: increment of the thread's number in its block per iteration */
-    int slots;             /* slots of a pipeline that lowering has yet to build; else 0 */
+    int slots;             /* slots of a pipelined loop; else 0 */
     struct uk_position at; /* position of the step that gave the loop its kind; CHECK: of the access */
     /* LAUNCH: `body` is a GPU kernel, whose loops over blocks are outermost. `grid` has their extents,
      * `block` those of the loops over threads; 1 for an axis that is not bound. BLOCK loops have `block`
