@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,13 @@ bool compile_file(struct run *r, const char *path, int ordinal) {
 void compiled_end(struct run *r) {
     run_end(r);
     uk_context_destroy(r->context);
+}
+
+void use_order(uint64_t order) {
+    char number[24];
+
+    snprintf(number, sizeof number, "%" PRIu64, order);
+    assert_int_equal(setenv("UK_SIM_SEED", number, 1), 0);
 }
 
 struct uk_gpu *open_gpu(const char *kind, int ordinal) {

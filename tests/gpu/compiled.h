@@ -17,6 +17,8 @@ bool compile_file(struct run *r, const char *path, int ordinal);
 bool compile_text(struct run *r, const char *name, const char *text, int ordinal);
 void compiled_end(struct run *r);
 
+/* Sets the order in which simulated devices that are opened from now on take blocks and waves. */
+void use_order(uint64_t order);
 /* Ends the test if the device cannot be opened. */
 struct uk_gpu *open_gpu(const char *kind, int ordinal);
 /* Kernels of a program's code object. */

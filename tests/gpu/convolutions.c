@@ -45,6 +45,8 @@ static bool run_on(int ordinal, const struct random_conv *v, struct random_data 
         right = check_kernels(&r, &kernels);
         sgpr_spills += kernels.sgpr_spills;
         programs_with_spills += kernels.sgpr_spills > 0;
+        if (prints && kernels.sgpr_spills)
+            print_message("%s: spills %u SGPRs\n", r.options.target, kernels.sgpr_spills);
         right = run_is_right(&r, d) && right;
     }
     if (!right)
@@ -62,6 +64,7 @@ static int run_one(int number) {
     int wrong = 0;
 
     snprintf(again, sizeof again, "--seed %" PRIu64 " --only %d", seed, number);
+    use_order(x);
     random_conv_make(&v, number, random_next(&x));
     assert_non_null(v.text.text);
     if (prints)

@@ -3,9 +3,6 @@
  * Sums that `auto` computes in parts have the same bits in every run: operands have full mantissas, so that
  * another order of additions shows, and the simulator takes blocks and waves in another order each time.
  */
-#define _POSIX_C_SOURCE 200809L /* setenv */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "compiled.h"
 #include "values.h"
@@ -44,13 +41,10 @@ static void run_on(const struct sum *sum, int ordinal) {
         fail_msg("%s on %s: the sum is not computed in parts", sum->name, r.options.target);
     draw_values(&d, r.program, MANTISSAS, sum->terms, 1);
     for (int order = 0; order < ORDERS; order++) {
-        char number[16];
-
-        snprintf(number, sizeof number, "%d", order);
-        setenv("UK_SIM_SEED", number, 1);
+        use_order((uint64_t)order);
         r.device = open_gpu("sim", ordinal);
         if (!run_is_right(&r, &d))
-            fail_msg("UK_SIM_SEED=%d: %s", order, uk_gpu_message(r.device));
+            fail_msg("order %d: %s", order, uk_gpu_message(r.device));
         uk_gpu_close(r.device);
         /* From now on, equal to the first run. */
         for (int i = 0; i < d.tensors; i++) {

@@ -140,6 +140,7 @@ static int run_combination(int combination) {
     int wrong = 0;
 
     snprintf(again, sizeof again, "--seed %" PRIu64 " --only %d --triples %d", seed, combination, triples);
+    use_order(x);
     put_product(&text, combination, NULL);
     assert_non_null(text.text);
     wrong += begin(r, again, text.text);

@@ -10,7 +10,6 @@
  * M, N and K are drawn around the edges of tiles; for strided operands also the padding of rows; and the
  * order of waves.
  */
-#define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,10 +91,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: products [--triples N] [--seed N|new] PROGRAM.uk...\n");
         return 2;
     }
-    char order[24];
-
     print_message("seed %" PRIu64 "\n", seed);
-    snprintf(order, sizeof order, "%" PRIu64, seed);
-    setenv("UK_SIM_SEED", order, 1);
+    use_order(seed);
     return _cmocka_run_group_tests("products", tests, programs, NULL, NULL);
 }

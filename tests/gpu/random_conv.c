@@ -10,7 +10,7 @@ enum {
     MAX_CHANNELS = 70,
     MAX_STRIDE = 3,
     MAX_DILATION = 2,
-    MAX_WORK = 3000000, /* multiply-adds */
+    MAX_WORK = 4000000, /* multiply-adds */
     MAX_TERMS = 2000,   /* sums of 1 in f16 are exact up to 2^11 */
 };
 
