@@ -38,9 +38,9 @@ def tool(*command):
 
 def rows():
     text = (sources / "ukernels/registry/kernels.def").read_text(encoding="utf-8")
-    row = r"^UK_KERNEL\((sgemm_s), (\d+), (\d+), (\w+), (\w+),.*\.fma = (\d+), \.loads = (\d+), \.other = (\d+)\)$"
+    row = r"^UK_KERNEL\((sgemm_s), (\d+), (\d+), (\w+), (\w+),.*\.fma = (\d+), \.loads = (\d+)(?:, \.other = (\d+))?\)$"
     for op, mr, nr, isa, impl, *counts in re.findall(row, text, re.M):
-        yield f"uk_{op}_{mr}x{nr}_{isa}_{impl}", int(mr), int(nr), isa, [int(c) for c in counts]
+        yield f"uk_{op}_{mr}x{nr}_{isa}_{impl}", int(mr), int(nr), isa, [int(c or 0) for c in counts]
 
 
 def build(symbol, mr, nr, gpu):
