@@ -8,17 +8,31 @@
 #include "state.h"
 
 const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS] = {
-    "fma", "valu", "salu", "smem", "load", "store", "lds_read", "lds_write", "wait", "barrier", "other",
+    "fma",   "valu",     "matrix",    "salu", "smem",    "load",
+    "store", "lds_read", "lds_write", "wait", "barrier", "other",
 };
 
-/* The simulated GPUs: LLVM's name, EF_AMDGPU_MACH of ELF's flags, and whether v0 holds all three ids of a
- * thread. */
+/* The simulated GPUs: LLVM's name, EF_AMDGPU_MACH of ELF's flags, and fields of struct uk_amdgpu. */
 static const struct {
     const char *gfx;
     unsigned mach;
-    bool packed_ids;
-} uk_gpus[] = {{"gfx906", 0x2f, false}, {"gfx90a", 0x3f, true}};
+    uint8_t vgpr_granule;
+    bool has_agprs, packed_ids;
+} uk_gpus[] = {{"gfx906", 0x2f, 4, false, false}, {"gfx90a", 0x3f, 8, true, true}};
 enum { MAX_LDS = 65536, PACKET = 64, MODE = 0xff, MODE_KEEPS_SUBNORMALS = 0xf0 };
+
+/* Device facts of the GPU's row in cores.def. */
+static struct uk_device uk_device_of(const char *gfx) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#define KIB(n) ((int64_t)(n) << 10)
+#define UK_CORE_ROW(name_, arch_, ...) \
+    if (strcmp(gfx, name_) == 0)       \
+        return ((struct uk_core){__VA_ARGS__}).device;
+#include "machine/cores.def"
+#pragma GCC diagnostic pop
+    return (struct uk_device){0};
+}
 
 static int uk_gpu_index(const char *gfx) {
     for (int i = 0; i < (int)(sizeof uk_gpus / sizeof uk_gpus[0]); ++i)
@@ -63,7 +77,10 @@ struct uk_amdgpu *uk_amdgpu_open(const char *gfx) {
         return NULL;
     strcpy(gpu->gfx, gfx);
     gpu->mach = uk_gpus[index].mach;
+    gpu->vgpr_granule = uk_gpus[index].vgpr_granule;
+    gpu->has_agprs = uk_gpus[index].has_agprs;
     gpu->packed_ids = uk_gpus[index].packed_ids;
+    gpu->matrix_flush = uk_device_of(gfx).matrix_flush;
     call_once(&once, uk_initialize);
     gpu->disassembler = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", gfx, NULL, 0, NULL, NULL);
     if (!gpu->disassembler) {

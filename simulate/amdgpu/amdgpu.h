@@ -102,10 +102,11 @@ struct uk_amdgpu_launch {
 enum uk_amdgpu_kind {
     /* VALU: multiply-adds and dot products: v_fma, v_fmac, v_mad, v_pk_fma, v_dot. */
     UK_AMDGPU_FMA,
-    UK_AMDGPU_VALU, /* all other VALU */
-    UK_AMDGPU_SALU, /* and branches */
-    UK_AMDGPU_SMEM, /* scalar loads */
-    UK_AMDGPU_LOAD, /* vector loads from buffers and scratch */
+    UK_AMDGPU_VALU,   /* all other VALU */
+    UK_AMDGPU_MATRIX, /* matrix instructions: v_mfma */
+    UK_AMDGPU_SALU,   /* and branches */
+    UK_AMDGPU_SMEM,   /* scalar loads */
+    UK_AMDGPU_LOAD,   /* vector loads from buffers and scratch */
     UK_AMDGPU_STORE,
     UK_AMDGPU_LDS_READ,
     UK_AMDGPU_LDS_WRITE,
@@ -118,7 +119,8 @@ extern const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS];
 
 struct uk_amdgpu_counts {
     uint64_t instructions[UK_AMDGPU_N_KINDS];
-    uint64_t flops;                   /* in f32 and f64, per active lane; an FMA is two */
+    uint64_t flops;                   /* in f32 and f64, per active lane; a multiply-add is two */
+    uint64_t matrix_multiply_adds;    /* of matrix instructions, integers too */
     uint64_t load_bytes, store_bytes; /* from and to buffers and scratch, per active lane */
     /* With `times`: lines of L2 that vector accesses to buffers touch, each instruction's different ones; and
      * those that no instruction before had touched. */

@@ -26,13 +26,41 @@ static enum uk_amdgpu_step uk_run_past(struct uk_amdgpu_wave *w, const struct uk
     return uk_report(w, i, -1, "the wave ran past the end of its kernel's code");
 }
 
-static void uk_decode_registers(struct uk_amdgpu_code *code, const struct uk_amdgpu_inst *inst) {
+static bool uk_is_beyond(const struct uk_amdgpu_code *code, const struct uk_amdgpu_operand *o) {
+    const uint32_t end = (uint32_t)o->index + o->words;
+
+    return o->kind == UK_AMDGPU_OPERAND_V && (o->index < AGPR ? end > code->vgprs : end - AGPR > code->agprs);
+}
+static enum uk_amdgpu_step uk_run_beyond(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_code *code = w->block->run->code;
+    unsigned k = 0;
+
+    while (!uk_is_beyond(code, &i->o[k]))
+        ++k;
+    return uk_report(w, i, -1, "no register %s: the kernel's descriptor has %u VGPRs and %u AGPRs",
+                     uk_register_name(true, i->o[k].index + i->o[k].words - 1u).text, code->vgprs,
+                     code->agprs);
+}
+
+/* The registers of a thread (AMDGPUUsage, "Kernel Descriptor"): AGPRs are those from ACCUM_OFFSET on. */
+static void uk_decode_counts(const struct uk_amdgpu *gpu, const struct uk_amdgpu_descriptor *d,
+                             struct uk_amdgpu_code *code) {
+    const uint32_t all = ((d->rsrc1 & 63) + 1) * gpu->vgpr_granule, offset = ((d->rsrc3 & 63) + 1) * 4;
+
+    code->vgprs = gpu->has_agprs && offset < all ? offset : all;
+    code->agprs = all - code->vgprs;
+}
+
+static void uk_decode_registers(struct uk_amdgpu_code *code, struct uk_amdgpu_inst *inst) {
     for (unsigned k = 0; k < UK_AMDGPU_MAX_OPERANDS; ++k) {
         const struct uk_amdgpu_operand *o = &inst->o[k];
 
         if (o->kind == UK_AMDGPU_OPERAND_V && (uint32_t)o->index + o->words > code->v_registers)
             code->v_registers = (uint32_t)o->index + o->words;
+        if (!inst->why && uk_is_beyond(code, o))
+            inst->run = uk_run_beyond;
     }
+    code->has_matrix |= inst->op && inst->op->matrix;
 }
 
 /* Decodes one instruction of at most `bytes` bytes. false: no memory. */
@@ -44,6 +72,7 @@ static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, ui
 
     inst->offset = (uint32_t)offset;
     inst->run = uk_run_unknown;
+    inst->states = 1;
     if (!size) {
         memcpy(&word, at, 4);
         snprintf(text, sizeof text, ".long 0x%08x", word);
@@ -58,8 +87,10 @@ static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, ui
     inst->why = uk_amdgpu_parse(inst, text);
     if (!inst->why)
         inst->why = uk_amdgpu_operands(inst);
-    if (!inst->why)
-        inst->run = inst->op->run;
+    if (inst->why)
+        return true;
+    inst->run = inst->op->run;
+    uk_vector_access(inst);
     return true;
 }
 
@@ -95,6 +126,7 @@ enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_amdgpu_k
         return uk_amdgpu_fail(gpu, UK_AMDGPU_NO_MEMORY, "no memory to decode %s", kernel->kernel.name);
     }
     code->bytes = (uint32_t)(4 * n);
+    uk_decode_counts(gpu, &kernel->descriptor, code);
     code->address = object->image + kernel->descriptor.entry;
     memset(code->at, -1, (n + 1) * sizeof *code->at);
     for (uint64_t offset = 0; offset < 4 * n; offset += code->inst[code->n++].size) {

@@ -4,6 +4,37 @@
 #include <string.h>
 #include "state.h"
 
+const char *uk_check_access(struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_opcode *op = i->op;
+    const bool write = op->flags & F_WRITE, two = op->flags & F_TWO;
+    const unsigned n = op->types[1] * (two && !write ? 2 : 1);
+    const struct uk_amdgpu_operand *data = &i->o[write], *address = &i->o[!write];
+
+    if (op->run == uk_run_smem)
+        return i->n == 3 && i->o[0].kind == UK_AMDGPU_OPERAND_S && i->o[0].words == n &&
+                       uk_is_mask(&i->o[1]) &&
+                       (i->o[2].kind == UK_AMDGPU_OPERAND_CONSTANT ||
+                        (i->o[2].kind == UK_AMDGPU_OPERAND_S && i->o[2].words == 1))
+                   ? NULL
+                   : "an operand of this instruction";
+    if (op->flags & (F_BUFFER | F_PRIVATE))
+        return uk_check_scratch(i);
+    if (i->offen || data->kind != UK_AMDGPU_OPERAND_V || data->words != n ||
+        address->kind != UK_AMDGPU_OPERAND_V || address->index >= AGPR)
+        return "an operand of this instruction";
+    if (op->run == uk_run_lds)
+        return address->words == 1 && i->n == 2u + (write && two) &&
+                       (!(write && two) || (i->o[2].kind == UK_AMDGPU_OPERAND_V && i->o[2].words == n))
+                   ? NULL
+                   : "an operand of this instruction";
+    if (op->flags & F_FLAT)
+        return i->n == 2 && address->words == 2 ? NULL : "an operand of this instruction";
+    return i->n == 3 && ((i->o[2].kind == UK_AMDGPU_OPERAND_OFF && address->words == 2) ||
+                         (uk_is_mask(&i->o[2]) && address->words == 1))
+               ? NULL
+               : "an operand of this instruction";
+}
+
 /* Reports an address relative to the nearest buffer. */
 static enum uk_amdgpu_step uk_outside(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
                                       uint64_t address, unsigned size, const char *use) {

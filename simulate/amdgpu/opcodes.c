@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lanes.h"
+#include "matrix.h"
 #include "state.h"
 
 /* For each operand type of the rows: its C type, and reading (GET) and writing (PUT) lane l of its
@@ -194,26 +195,37 @@ static void uk_lanes_fma(PARAMETERS) {
 
 #define KIND_OF(flags) ((flags) & F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
 static const struct uk_amdgpu_opcode uk_opcodes[] = {
-#define V(name, D, A, B, C, flags, ...) \
-    {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL, NULL},
+#define V(name, D, A, B, C, flags, ...)                                                              \
+    {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL, \
+     NULL,  NULL},
 #define VS(name, D, A, B, C, flags, ...)                                      \
     {#name, uk_run_valu,     KIND_OF(flags),    {T_##D, T_##A, T_##B, T_##C}, \
-     flags, uk_lanes_##name, uk_clamped_##name, NULL},
+     flags, uk_lanes_##name, uk_clamped_##name, NULL,                         \
+     NULL},
 #define VM(name, D, A, B, C, flags, ...) V(name, D, A, B, C, flags, )
-#define VF(name, flags)                                                          \
-    {#name,           uk_run_valu,  UK_AMDGPU_FMA, {T_f32, T_f32, T_f32, T_f32}, \
-     (flags) | F_FMA, uk_lanes_fma, NULL,          NULL},
-#define VC(name, A, B, ...)                                                      \
-    {#name,     uk_run_valu,     UK_AMDGPU_VALU, {T_none, T_##A, T_##B, T_none}, \
-     F_COMPARE, uk_lanes_##name, NULL,           NULL},
-#define S(name, D, A, B, flags, ...) \
-    {#name, uk_run_salu, UK_AMDGPU_SALU, {T_##D, T_##A, T_##B, T_none}, flags, NULL, NULL, uk_scalar_##name},
-#define SZ(name, D, A, B, flags, ...)                                                         \
-    {#name, uk_run_salu, UK_AMDGPU_SALU,  {T_##D, T_##A, T_##B, T_none}, (flags) | F_SCC_OUT, \
-     NULL,  NULL,        uk_scalar_##name},
-#define X(name, run, kind, flags) {#name, run, UK_AMDGPU_##kind, {0}, flags, NULL, NULL, NULL},
-#define MEMORY(name, run, kind, bytes, registers, flags) \
-    {name, run, (flags) & F_WRITE ? kind##_WRITE : kind##_READ, {bytes, registers}, flags, NULL, NULL, NULL},
+#define VF(name, flags)                                                                              \
+    {#name, uk_run_valu, UK_AMDGPU_FMA, {T_f32, T_f32, T_f32, T_f32}, (flags) | F_FMA, uk_lanes_fma, \
+     NULL,  NULL,        NULL},
+#define VC(name, A, B, ...)                                                                                \
+    {#name, uk_run_valu, UK_AMDGPU_VALU, {T_none, T_##A, T_##B, T_none}, F_COMPARE, uk_lanes_##name, NULL, \
+     NULL,  NULL},
+#define S(name, D, A, B, flags, ...)                                                                         \
+    {#name, uk_run_salu, UK_AMDGPU_SALU, {T_##D, T_##A, T_##B, T_none}, flags, NULL, NULL, uk_scalar_##name, \
+     NULL},
+#define SZ(name, D, A, B, flags, ...) \
+    {#name,                           \
+     uk_run_salu,                     \
+     UK_AMDGPU_SALU,                  \
+     {T_##D, T_##A, T_##B, T_none},   \
+     (flags) | F_SCC_OUT,             \
+     NULL,                            \
+     NULL,                            \
+     uk_scalar_##name,                \
+     NULL},
+#define X(name, run, kind, flags) {#name, run, UK_AMDGPU_##kind, {0}, flags, NULL, NULL, NULL, NULL},
+#define MEMORY(name, run, kind, bytes, registers, flags)                                               \
+    {name, run, (flags) & F_WRITE ? kind##_WRITE : kind##_READ, {bytes, registers}, flags, NULL, NULL, \
+     NULL, NULL},
 #define BUFFER_READ UK_AMDGPU_LOAD
 #define BUFFER_WRITE UK_AMDGPU_STORE
 #define MG(name, bytes, registers, flags)                                                \
@@ -223,8 +235,19 @@ static const struct uk_amdgpu_opcode uk_opcodes[] = {
     MEMORY("scratch_" #name, uk_run_global, BUFFER, bytes, registers, (flags) | F_PRIVATE)
 #define ML(name, bytes, registers, flags) MEMORY(#name, uk_run_lds, UK_AMDGPU_LDS, bytes, registers, flags)
 #define MS(name, registers) \
-    {#name, uk_run_smem, UK_AMDGPU_SMEM, {4 * (registers), registers}, 0, NULL, NULL, NULL},
+    {#name, uk_run_smem, UK_AMDGPU_SMEM, {4 * (registers), registers}, 0, NULL, NULL, NULL, NULL},
 #include "opcodes.def"
+#define MATRIX(name, D, AB, size, k, blocks, passes) \
+    {#name,                                          \
+     uk_run_matrix,                                  \
+     UK_AMDGPU_MATRIX,                               \
+     {T_##D, T_##AB, T_##AB, T_##D},                 \
+     0,                                              \
+     NULL,                                           \
+     NULL,                                           \
+     NULL,                                           \
+     &(const struct uk_matrix){T_##D, T_##AB, size, k, blocks, passes}},
+#include "matrix.def"
 };
 
 const struct uk_amdgpu_opcode *uk_amdgpu_opcode(const char *name) {
@@ -250,9 +273,8 @@ static bool uk_has_sign(enum uk_amdgpu_type type, uint32_t flags) {
     return uk_is_float(type) || flags & F_SELECT || (type == T_u16 && flags & F_OP_SEL && flags & F_BITS);
 }
 
-/* Sets the bits of a constant in the operand's type. The 32 bits of a literal are the upper ones of an
- * f64. */
-static void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
+/* The 32 bits of a literal are the upper ones of an f64. */
+void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
     if (!o->is_float) {
         if (type == T_f64 && o->value[0] > 64 && o->value[0] < UINT32_MAX - 16)
             o->value[1] = o->value[0], o->value[0] = 0;
@@ -337,10 +359,6 @@ static const char *uk_operands_valu(struct uk_amdgpu_inst *i) {
     if (flags & F_VCC_IN)
         i->o[5] = (struct uk_amdgpu_operand){.kind = UK_AMDGPU_OPERAND_S, .index = VCC, .words = 2};
     return at == i->n ? NULL : "the number of operands of this instruction";
-}
-
-static bool uk_is_mask(const struct uk_amdgpu_operand *o) {
-    return o->kind == UK_AMDGPU_OPERAND_S && o->words == 2;
 }
 
 /* v_pk_mov_b32 takes one half of each source; other packed instructions take a low and a high half for each
@@ -442,38 +460,6 @@ static const char *uk_check_salu(struct uk_amdgpu_inst *i) {
     return why;
 }
 
-/* Checks the registers of data and address of a memory instruction. */
-static const char *uk_check_memory_op(struct uk_amdgpu_inst *i) {
-    const struct uk_amdgpu_opcode *op = i->op;
-    const bool write = op->flags & F_WRITE, two = op->flags & F_TWO;
-    const unsigned n = op->types[1] * (two && !write ? 2 : 1);
-    const struct uk_amdgpu_operand *data = &i->o[write], *address = &i->o[!write];
-
-    if (op->run == uk_run_smem)
-        return i->n == 3 && i->o[0].kind == UK_AMDGPU_OPERAND_S && i->o[0].words == n &&
-                       uk_is_mask(&i->o[1]) &&
-                       (i->o[2].kind == UK_AMDGPU_OPERAND_CONSTANT ||
-                        (i->o[2].kind == UK_AMDGPU_OPERAND_S && i->o[2].words == 1))
-                   ? NULL
-                   : "an operand of this instruction";
-    if (op->flags & (F_BUFFER | F_PRIVATE))
-        return uk_check_scratch(i);
-    if (i->offen || data->kind != UK_AMDGPU_OPERAND_V || data->words != n ||
-        address->kind != UK_AMDGPU_OPERAND_V || address->index >= AGPR)
-        return "an operand of this instruction";
-    if (op->run == uk_run_lds)
-        return address->words == 1 && i->n == 2u + (write && two) &&
-                       (!(write && two) || (i->o[2].kind == UK_AMDGPU_OPERAND_V && i->o[2].words == n))
-                   ? NULL
-                   : "an operand of this instruction";
-    if (op->flags & F_FLAT)
-        return i->n == 2 && address->words == 2 ? NULL : "an operand of this instruction";
-    return i->n == 3 && ((i->o[2].kind == UK_AMDGPU_OPERAND_OFF && address->words == 2) ||
-                         (uk_is_mask(&i->o[2]) && address->words == 1))
-               ? NULL
-               : "an operand of this instruction";
-}
-
 const char *uk_amdgpu_operands(struct uk_amdgpu_inst *i) {
     const struct uk_amdgpu_opcode *op = i->op;
 
@@ -481,8 +467,10 @@ const char *uk_amdgpu_operands(struct uk_amdgpu_inst *i) {
         return uk_check_valu(i);
     if (op->run == uk_run_salu)
         return uk_check_salu(i);
+    if (op->matrix)
+        return uk_check_matrix(i);
     if (op->run == uk_run_global || op->run == uk_run_lds || op->run == uk_run_smem)
-        return uk_check_memory_op(i);
+        return uk_check_access(i);
     if (op->run == uk_run_branch) {
         if (i->n != 1 || i->o[0].kind != UK_AMDGPU_OPERAND_CONSTANT)
             return "the target of this jump";

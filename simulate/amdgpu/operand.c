@@ -47,7 +47,7 @@ static bool uk_parse_register(struct uk_amdgpu_operand *o, const char *text) {
         last = strtoul(end + 1, &end, 10);
     if (list && *end++ != ']')
         return false;
-    if (*end || last < first || last >= limit || last - first >= 16)
+    if (*end || last < first || last >= limit || last - first >= 32)
         return false;
     o->kind = *text == 's' ? UK_AMDGPU_OPERAND_S : UK_AMDGPU_OPERAND_V;
     o->index = (uint16_t)(first + (*text == 'a' ? AGPR : 0));
@@ -171,6 +171,11 @@ static bool uk_parse_modifier(struct uk_amdgpu_inst *inst, const char *text) {
         *(text[6] == '0' ? &inst->offset0 : &inst->offset1) = (uint16_t)number;
         return true;
     }
+    if ((uk_begins(text, "cbsz:") || uk_begins(text, "abid:") || uk_begins(text, "blgp:")) &&
+        uk_parse_offset(value, 0, 15, &number)) {
+        *(*text == 'c' ? &inst->cbsz : *text == 'a' ? &inst->abid : &inst->blgp) = (uint8_t)number;
+        return true;
+    }
     if (uk_begins(text, "op_sel:"))
         return uk_parse_bits(inst, value, offsetof(struct uk_amdgpu_operand, select_low));
     if (uk_begins(text, "op_sel_hi:"))
@@ -240,7 +245,8 @@ const char *uk_amdgpu_parse(struct uk_amdgpu_inst *inst, char *text) {
         for (unsigned i = 1; i <= 3; ++i)
             inst->o[i].select_high = true;
     if (inst->op->run == uk_run_nop) {
-        inst->n = 0;
+        if (inst->op->flags & F_STATES)
+            inst->states = (uint8_t)(1 + strtoul(text, NULL, 0));
         return NULL;
     }
     /* Operands are separated by commas; modifiers follow the last one after spaces. */

@@ -22,7 +22,8 @@ enum {
     UK_AMDGPU_S_REGISTERS = 128,
     AGPR = 256,
     UK_AMDGPU_MAX_WAVES = 16,
-    UK_AMDGPU_QUEUE = 64
+    UK_AMDGPU_QUEUE = 64,
+    UK_AMDGPU_RECENT = 32
 };
 /* Indices of special registers. The pair PRIVATE_BASE, which no instruction writes, holds the value of
  * src_private_base. */
@@ -90,6 +91,9 @@ enum uk_amdgpu_type {
     T_b1,
     T_b2,
     T_b3,
+    /* Elements of A and B of matrix instructions. */
+    T_bf16,
+    T_i8,
     /* Control operands, which select bits of other operands, by their lowest 4, 5, 6 or all 32 bits. */
     T_n4,
     T_n5,
@@ -136,7 +140,8 @@ enum uk_amdgpu_flag {
     F_MOVES = 1 << 27,   /* with F_BITS: bits of the sources get to other positions */
     F_CONTROL = 1 << 28, /* the second source says to which */
 
-    F_SLOW = 1u << 29, /* takes four times as long as other VALU instructions */
+    F_STATES = 1u << 30, /* s_nop: the operand is the number of further wait states */
+    F_SLOW = 1u << 29,   /* takes four times as long as other VALU instructions */
 
     F_HIGH = 1 << 20, /* LDS and loads: into the upper half of the register */
     F_LOW = 1 << 21,  /* into the lower half; the upper one is kept */
@@ -158,6 +163,7 @@ struct uk_amdgpu_opcode {
     uint32_t flags;
     uk_amdgpu_lanes *lanes, *clamped; /* clamped: the integer function with the modifier clamp, or NULL */
     uk_amdgpu_scalar *scalar;
+    const struct uk_matrix *matrix; /* NULL: not a matrix instruction */
 };
 
 struct uk_amdgpu_inst {
@@ -170,6 +176,9 @@ struct uk_amdgpu_inst {
     struct uk_amdgpu_operand o[UK_AMDGPU_MAX_OPERANDS];
     int32_t address_offset;
     uint16_t offset0, offset1;
+    uint8_t cbsz, abid, blgp;
+    uint8_t states;         /* wait states that it takes: 1, or more for s_nop */
+    uint8_t reads, writes;  /* masks of operands that are vector registers */
     uint8_t waits[2];       /* vmcnt, lgkmcnt; 255: none */
     bool clamp, offen;      /* offen: the address of a buffer instruction has a register */
     bool upper;             /* the result goes to the upper half of its register */
@@ -203,6 +212,12 @@ struct uk_amdgpu_events {
     unsigned n;
 };
 
+/* A vector instruction that the wave has executed, and the wave's count of wait states after it. */
+struct uk_amdgpu_recent {
+    const struct uk_amdgpu_inst *inst;
+    uint64_t end;
+};
+
 enum uk_amdgpu_wave_state { UK_AMDGPU_WAVE_READY, UK_AMDGPU_WAVE_AT_BARRIER, UK_AMDGPU_WAVE_ENDED };
 
 struct uk_amdgpu_wave {
@@ -213,6 +228,9 @@ struct uk_amdgpu_wave {
     const struct uk_amdgpu_inst *barrier;
     /* Cycles since the block began, if it alone ran. */
     uint64_t clock;
+    /* In kernels with matrix instructions: wait states so far, and the last vector instructions. */
+    uint64_t states, n_recent;
+    struct uk_amdgpu_recent recent[UK_AMDGPU_RECENT];
     uint8_t *scratch, *scratch_undefined; /* lane after lane; undefined bits per byte */
     uint32_t s[UK_AMDGPU_S_REGISTERS], s_undefined[UK_AMDGPU_S_REGISTERS], s_pending[UK_AMDGPU_S_REGISTERS];
     bool scc, scc_undefined;
@@ -254,8 +272,10 @@ struct uk_amdgpu_code {
     struct uk_amdgpu_inst *inst;
     uint32_t n;
     uint32_t bytes;
-    uint32_t v_registers; /* the highest vector register that the code names, plus 1 */
-    int32_t *at;          /* per 4 bytes, the index of the instruction that begins there, or -1 */
+    uint32_t vgprs, agprs; /* registers of a thread, by the descriptor */
+    bool has_matrix;       /* it contains matrix instructions */
+    uint32_t v_registers;  /* the highest vector register that the code names, plus 1 */
+    int32_t *at;           /* per 4 bytes, the index of the instruction that begins there, or -1 */
     char *texts;
     uint64_t address; /* device address of the first byte */
 };
@@ -283,8 +303,11 @@ struct uk_amdgpu_object {
 
 struct uk_amdgpu {
     char gfx[16];
-    unsigned mach;   /* EF_AMDGPU_MACH of its code objects */
-    bool packed_ids; /* all three ids of a thread are in v0 */
+    unsigned mach;        /* EF_AMDGPU_MACH of its code objects */
+    uint8_t vgpr_granule; /* unit of vector registers in descriptors */
+    bool has_agprs;       /* which are counted with the vector registers */
+    bool packed_ids;      /* all three ids of a thread are in v0 */
+    bool matrix_flush;    /* matrix instructions of f16 and bf16 treat subnormal numbers as 0 */
     struct uk_simt_memory memory;
     struct uk_amdgpu_object *objects;
     void *disassembler;
@@ -308,6 +331,10 @@ const char *uk_amdgpu_parse(struct uk_amdgpu_inst *, char *text);
  * its row does not allow. */
 const struct uk_amdgpu_opcode *uk_amdgpu_opcode(const char *name);
 const char *uk_amdgpu_operands(struct uk_amdgpu_inst *);
+/* Sets the bits of a constant in the operand's type. */
+void uk_constant(struct uk_amdgpu_operand *, enum uk_amdgpu_type);
+/* matrix.c: the same check for a matrix instruction. */
+const char *uk_check_matrix(struct uk_amdgpu_inst *);
 /* wave.c: runs a launch. */
 enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *);
 
@@ -360,7 +387,15 @@ enum uk_amdgpu_step uk_use_s(struct uk_amdgpu_wave *, const struct uk_amdgpu_ins
 enum uk_amdgpu_step uk_reload(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, unsigned first,
                               unsigned n, uint64_t exec, enum uk_amdgpu_queue);
 
-/* memory.c: the address of each active lane's bytes and of their undefined bits; the latter is NULL in a
+/* hazard.c: sets the masks of operands that are vector registers. */
+void uk_vector_access(struct uk_amdgpu_inst *);
+/* Before the instruction is executed: a report if a matrix instruction, or the VALU instruction before one,
+ * is too near. */
+enum uk_amdgpu_step uk_hazards(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *);
+/* memory.c: checks the registers of data and address of a memory instruction; NULL, or the operand that it
+ * does not allow. */
+const char *uk_check_access(struct uk_amdgpu_inst *);
+/* The address of each active lane's bytes and of their undefined bits; the latter is NULL in a
  * buffer, where all bits are defined. */
 struct uk_amdgpu_places {
     uint8_t *bytes[UK_AMDGPU_LANES], *undefined[UK_AMDGPU_LANES];
@@ -389,9 +424,9 @@ void uk_source_words(const struct uk_amdgpu_wave *, const struct uk_amdgpu_inst 
 uint64_t uk_undefined_result(const struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *,
                              const struct uk_amdgpu_sources *, unsigned part,
                              uint32_t (*result)[UK_AMDGPU_LANES]);
-/* valu.c, memory.c, lds.c */
-uk_amdgpu_function uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_swap, uk_run_smem, uk_run_global,
-    uk_run_lds;
+/* matrix.c, valu.c, memory.c, lds.c */
+uk_amdgpu_function uk_run_matrix, uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_swap, uk_run_smem,
+    uk_run_global, uk_run_lds;
 /* scratch.c: the private memory of lanes. */
 enum { MAX_SCRATCH = 131056 }; /* bytes of a thread: the largest wave part is 8191 units of 1 KiB */
 /* Device address of scratch, after the regions of all buffers. */
@@ -415,6 +450,9 @@ void uk_scratch_begin(struct uk_amdgpu_run_state *, struct uk_amdgpu_wave *);
 void uk_scratch_resource(const struct uk_amdgpu_run_state *, uint32_t *words);
 uint32_t uk_scratch_offset(const struct uk_amdgpu_run_state *, uint32_t wave);
 
+static inline bool uk_is_mask(const struct uk_amdgpu_operand *o) {
+    return o->kind == UK_AMDGPU_OPERAND_S && o->words == 2;
+}
 static inline uint64_t uk_s64(const uint32_t *s, unsigned index) {
     return s[index] | (uint64_t)s[index + 1] << 32;
 }

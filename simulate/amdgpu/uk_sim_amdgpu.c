@@ -222,7 +222,8 @@ static int uk_sim_write(struct uk_sim *sim, const struct uk_sim_argument *a) {
 static void uk_sim_counts(const struct uk_amdgpu_counts *c) {
     for (int kind = 0; kind < UK_AMDGPU_N_KINDS; ++kind)
         printf("%-20s %llu\n", uk_amdgpu_kind_names[kind], (unsigned long long)c->instructions[kind]);
-    printf("%-20s %llu\n%-20s %llu\n%-20s %llu\n", "flops", (unsigned long long)c->flops, "load_bytes",
+    printf("%-20s %llu\n%-20s %llu\n%-20s %llu\n%-20s %llu\n", "flops", (unsigned long long)c->flops,
+           "matrix_multiply_adds", (unsigned long long)c->matrix_multiply_adds, "load_bytes",
            (unsigned long long)c->load_bytes, "store_bytes", (unsigned long long)c->store_bytes);
     printf("%-20s %llu\n%-20s %llu\n%-20s %llu\n%-20s %llu\n%-20s %llu\n", "lds_read_cycles",
            (unsigned long long)c->lds_read_cycles, "lds_read_conflicts",

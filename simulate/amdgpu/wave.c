@@ -79,7 +79,7 @@ static void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgp
     w->alive = left >= UK_AMDGPU_LANES ? UINT64_MAX : ((uint64_t)1 << left) - 1;
     w->scc_undefined = true;
     w->next_id = 0;
-    w->clock = 0;
+    w->clock = w->states = w->n_recent = 0;
     memset(w->s_undefined, 255, sizeof w->s_undefined);
     memset(w->s_pending, 0, sizeof w->s_pending);
     memset(w->undefined, 255, sizeof w->undefined);
@@ -123,7 +123,9 @@ static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
             return;
         }
         ++i->n_executed;
-        step = i->run(w, i);
+        step = run->code->has_matrix ? uk_hazards(w, i) : UK_AMDGPU_STEP_NEXT;
+        if (!step)
+            step = i->run(w, i);
         if (w->block->time)
             uk_time_step(w, i);
         if (step == UK_AMDGPU_STEP_NEXT) {

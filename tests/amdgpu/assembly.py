@@ -60,7 +60,7 @@ def code(gpu, name, text, lds, scratch):
         .amdhsa_private_segment_fixed_size {scratch}
         .amdhsa_system_sgpr_workgroup_id_x 1
         .amdhsa_group_segment_fixed_size {lds}
-        .amdhsa_next_free_vgpr 64
+        .amdhsa_next_free_vgpr {128 if gpu == "gfx90a" else 64}
         .amdhsa_next_free_sgpr 40
         .amdhsa_float_denorm_mode_32 3
         {".amdhsa_accum_offset 64" if gpu == "gfx90a" else ""}

@@ -24,7 +24,7 @@ FIELDS = {
     "l2.": CACHE,
     "prefetch.": "streams ahead past_page",
     "tlb.": "first second latency walk page",
-    "device.": "threads shared_bytes register_bytes lanes registers granule waves simds units shared_rate line memory_rate launch code f64_cycles",
+    "device.": "threads shared_bytes register_bytes lanes registers granule waves simds units shared_rate line memory_rate launch code f64_cycles matrix_flush",
     "device.latency.": "shared l2 memory",
     "device.fma.": "f32 f64 f16 i8",
     "uncore.": "name cores latency bytes",

@@ -76,6 +76,7 @@ const struct uk_field uk_fields[] = {
     DEVICE(launch, "%s cycles between launches", INT),
     DEVICE(code, "%s bytes of instruction cache", INT),
     DEVICE(f64_cycles, "%s cycles of an f64 instruction", INT),
+    DEVICE(matrix_flush, "matrix instructions of f16 take subnormal numbers as 0: %s", BOOL),
     PART(latency, shared, "%s cycles from shared memory"),
     PART(latency, l2, "%s from L2"),
     PART(latency, memory, "%s from memory"),

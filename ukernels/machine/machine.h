@@ -76,6 +76,8 @@ struct uk_device {
     int launch;         /* cycles between the end of a kernel and the begin of the next one */
     int code;           /* bytes of the instruction cache */
     int f64_cycles;     /* in which a SIMD computes an f64 instruction for all lanes of a wave */
+    bool matrix_flush;  /* matrix instructions of f16 and bf16 take subnormal inputs as 0, and give 0 for
+                           subnormal results */
     /* multiply-adds per cycle of a compute unit, by type, without matrix units */
     struct {
         int f32, f64, f16, i8;
