@@ -63,6 +63,7 @@ static void add(struct uk_amdgpu_counts *to, const struct uk_amdgpu_counts *from
     for (int i = 0; i < UK_AMDGPU_N_KINDS; i++)
         to->instructions[i] += from->instructions[i];
     to->flops += from->flops;
+    to->matrix_multiply_adds += from->matrix_multiply_adds;
     to->load_bytes += from->load_bytes;
     to->store_bytes += from->store_bytes;
     to->lds_read_cycles += from->lds_read_cycles;
@@ -227,6 +228,8 @@ void uk_gpu_counts_print(const struct uk_gpu_counts *c, bool histogram) {
         printf("\n  fma share of vector instructions: %.1f %%; flops: %" PRIu64 "; bytes loaded: %" PRIu64
                ", stored: %" PRIu64 "\n",
                vector ? 100.0 * (double)fma / (double)vector : 0, a->flops, a->load_bytes, a->store_bytes);
+        if (a->matrix_multiply_adds)
+            printf("  multiply-adds of matrix instructions: %" PRIu64 "\n", a->matrix_multiply_adds);
         printf("  LDS cycles: %" PRIu64 " of reads, %" PRIu64 " by conflicts; %" PRIu64 " of writes, %" PRIu64
                " by conflicts, at most %" PRIu64 "-way\n",
                a->lds_read_cycles, a->lds_read_conflicts, a->lds_write_cycles, a->lds_write_conflicts,

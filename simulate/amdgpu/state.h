@@ -227,7 +227,7 @@ struct uk_amdgpu_wave {
     uint64_t alive; /* lanes that exist */
     const struct uk_amdgpu_inst *barrier;
     /* Cycles since the block began, if it alone ran. */
-    uint64_t clock;
+    uint64_t clock, matrix_free; /* matrix_free: when its last matrix instruction ends */
     /* In kernels with matrix instructions: wait states so far, and the last vector instructions. */
     uint64_t states, n_recent;
     struct uk_amdgpu_recent recent[UK_AMDGPU_RECENT];

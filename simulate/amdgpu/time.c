@@ -2,11 +2,14 @@
 /*
  * The cycles of a block. Each wave has a clock, as if it ran alone: an instruction takes the cycles that its
  * SIMD needs for all lanes, and s_waitcnt continues when the accesses that it waits for have completed; at a
- * barrier the waves continue with the last one's clock. So latency counts where nothing in the wave hides it;
- * struct uk_block_time has what waves and blocks share, and uk_device_time() adds it up.
+ * barrier the waves continue with the last one's clock. A matrix instruction begins when the SIMD's matrix
+ * unit has ended the wave's previous one; other instructions overlap with it, except with one of f64, and
+ * those that need its result follow after enough of s_nop. So latency counts where nothing in the wave hides
+ * it; struct uk_block_time has what waves and blocks share, and uk_device_time() adds it up.
  *
  * Sources: AMD's manuals of the Vega 7nm and CDNA 2 instruction sets; CLRX, "GCN ISA Instruction Timings".
  */
+#include "matrix.h"
 #include "state.h"
 
 /* Cycles in which a SIMD of 16 lanes executes an instruction of a wave, and the factor for those that run at
@@ -24,6 +27,8 @@ static bool uk_is_f64(const struct uk_amdgpu_opcode *op) {
 uint8_t uk_cycles(const struct uk_core *core, const struct uk_amdgpu_inst *i) {
     const struct uk_amdgpu_opcode *op = i->op;
 
+    if (op && op->matrix && op->matrix->type == T_f64)
+        return (uint8_t)(INSTRUCTION * op->matrix->passes);
     if (!op || (op->kind != UK_AMDGPU_FMA && op->kind != UK_AMDGPU_VALU))
         return INSTRUCTION;
     return (uint8_t)((uk_is_f64(op) ? core->device.f64_cycles : INSTRUCTION) *
@@ -57,15 +62,22 @@ void uk_time_end(struct uk_amdgpu_run_state *run) {
 
 void uk_time_step(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     static const uint8_t unit[UK_AMDGPU_N_KINDS] = {
-        [UK_AMDGPU_FMA] = UK_ISSUE_VECTOR,      [UK_AMDGPU_VALU] = UK_ISSUE_VECTOR,
-        [UK_AMDGPU_SALU] = UK_ISSUE_SCALAR,     [UK_AMDGPU_SMEM] = UK_ISSUE_SCALAR,
-        [UK_AMDGPU_LOAD] = UK_ISSUE_MEMORY,     [UK_AMDGPU_STORE] = UK_ISSUE_MEMORY,
-        [UK_AMDGPU_LDS_READ] = UK_ISSUE_SHARED, [UK_AMDGPU_LDS_WRITE] = UK_ISSUE_SHARED,
-        [UK_AMDGPU_WAIT] = UK_ISSUE_SCALAR,     [UK_AMDGPU_BARRIER] = UK_ISSUE_SCALAR,
-        [UK_AMDGPU_OTHER] = UK_ISSUE_SCALAR,
+        [UK_AMDGPU_FMA] = UK_ISSUE_VECTOR,       [UK_AMDGPU_VALU] = UK_ISSUE_VECTOR,
+        [UK_AMDGPU_MATRIX] = UK_ISSUE_VECTOR,    [UK_AMDGPU_SALU] = UK_ISSUE_SCALAR,
+        [UK_AMDGPU_SMEM] = UK_ISSUE_SCALAR,      [UK_AMDGPU_LOAD] = UK_ISSUE_MEMORY,
+        [UK_AMDGPU_STORE] = UK_ISSUE_MEMORY,     [UK_AMDGPU_LDS_READ] = UK_ISSUE_SHARED,
+        [UK_AMDGPU_LDS_WRITE] = UK_ISSUE_SHARED, [UK_AMDGPU_WAIT] = UK_ISSUE_SCALAR,
+        [UK_AMDGPU_BARRIER] = UK_ISSUE_SCALAR,   [UK_AMDGPU_OTHER] = UK_ISSUE_SCALAR,
     };
 
-    w->clock += i->cycles;
+    if (i->op && i->op->matrix) {
+        const uint32_t busy = INSTRUCTION * i->op->matrix->passes;
+
+        w->clock = w->matrix_free > w->clock ? w->matrix_free : w->clock;
+        w->matrix_free = w->clock + busy;
+        w->block->time->matrix += (float)busy;
+    }
+    w->clock += i->cycles + INSTRUCTION * (i->states - 1u);
     w->block->time->issue[unit[i->op ? i->op->kind : UK_AMDGPU_OTHER]] += i->cycles;
 }
 

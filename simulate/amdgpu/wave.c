@@ -79,7 +79,7 @@ static void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgp
     w->alive = left >= UK_AMDGPU_LANES ? UINT64_MAX : ((uint64_t)1 << left) - 1;
     w->scc_undefined = true;
     w->next_id = 0;
-    w->clock = w->states = w->n_recent = 0;
+    w->clock = w->matrix_free = w->states = w->n_recent = 0;
     memset(w->s_undefined, 255, sizeof w->s_undefined);
     memset(w->s_pending, 0, sizeof w->s_pending);
     memset(w->undefined, 255, sizeof w->undefined);

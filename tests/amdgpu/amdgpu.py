@@ -407,7 +407,23 @@ TIMES = {
     "unhidden": (LOAD + "v_mov_b32 v3, 0\n" * 200 + WAIT, 64, lambda lds, l2, memory, f64: (800, 4, 4, 0, 808)),
     "again": ((LOAD + WAIT) * 2, 64, lambda lds, l2, memory, f64: (0, 8, 8, 0, memory + l2 + 8)),
     "lds": ("ds_read_b32 v2, v10\ns_waitcnt lgkmcnt(0)\n", 64, lambda lds, l2, memory, f64: (0, 4, 0, 4, lds + 4)),
+    "nops": ("s_nop 0\ns_nop 7\n", 64, lambda lds, l2, memory, f64: (0, 8, 0, 0, 36)),
     "barrier": (BRANCH, 128, lambda lds, l2, memory, f64: (88, 40, 0, 0, 104)),
+}
+# The same on gfx90a, after those cycles those of the matrix units: one begins when the one before it has ended, and
+# overlaps with other instructions, except one of f64.
+MATRIX = "v_mfma_f32_32x32x2f32 v[12:27], v2, v3, v[12:27]\n"
+SMALL = "v_mfma_f32_4x4x1f32 v[28:31], v2, v3, v[28:31]\n"
+F64 = "v_mfma_f64_16x16x4f64 v[32:39], v[2:3], v[4:5], v[32:39]\n"
+MATRIX_TIMES = {
+    "matrix": (MATRIX, 64, lambda *_: (4, 0, 0, 0, 4, 64)),
+    "matrix_chain": (MATRIX * 3, 64, lambda *_: (12, 0, 0, 0, 132, 192)),
+    "matrix_mixed": (MATRIX + SMALL + MATRIX, 64, lambda *_: (12, 0, 0, 0, 76, 136)),
+    "matrix_beside": (MATRIX + "v_mov_b32 v6, 0\n" * 10 + MATRIX, 64, lambda *_: (48, 0, 0, 0, 68, 128)),
+    "matrix_behind": (MATRIX + "v_mov_b32 v6, 0\n" * 20 + MATRIX, 64, lambda *_: (88, 0, 0, 0, 88, 128)),
+    "matrix_read": (MATRIX + "s_nop 7\ns_nop 7\ns_nop 2\nv_mov_b32 v6, v12\n", 64, lambda *_: (8, 12, 0, 0, 84, 64)),
+    "matrix_waves": (MATRIX * 2, 256, lambda *_: (32, 0, 0, 0, 68, 512)),
+    "matrix_f64": (F64 + "v_mov_b32 v6, 0\n", 64, lambda *_: (36, 0, 0, 0, 36, 32)),
 }
 
 
@@ -422,13 +438,15 @@ def times(bench):
         return [[int(word) for word in line.split()] for line in out.stdout.splitlines()]
 
     for gpu in GPUS:
-        image = bench.assemble(gpu, kernels(gpu, {name: test[0] for name, test in TIMES.items()}), f"times.{gpu}")
-        for name, (_, threads, wanted) in TIMES.items():
+        tests = TIMES | MATRIX_TIMES if gpu == "gfx90a" else TIMES
+        image = bench.assemble(gpu, kernels(gpu, {name: test[0] for name, test in tests.items()}), f"times.{gpu}")
+        for name, (text, threads, wanted) in tests.items():
             (lds, l2, memory, f64, line), *found, lines = blocks(gpu, image, name, 1, threads)
             waves = threads // 64
-            wanted = [a + b for a, b in zip(wanted(lds, l2, memory, f64), (4 * waves, 12 * waves, 0, 0, l2 + 8))]
-            loads = TIMES[name][0].count(LOAD)
-            if found != [[*wanted[:4], 2 * ("ds_read" in TIMES[name][0]), loads * 256 // line, wanted[4]]] or lines != [loads * 256 // line, (loads > 0) * 256 // line]:
+            *wanted, matrix = (*wanted(lds, l2, memory, f64), 0)[:6]
+            wanted = [a + b for a, b in zip(wanted, (4 * waves, 12 * waves, 0, 0, l2 + 8))]
+            loads = text.count(LOAD)
+            if found != [[*wanted[:4], matrix, 2 * ("ds_read" in text), loads * 256 // line, wanted[4]]] or lines != [loads * 256 // line, (loads > 0) * 256 // line]:
                 sys.exit(f"{gpu}: {name}: {found}, lines {lines}, not {wanted}")
         source = bench.folder / f"product.{gpu}.s"
         bench.tool("clang", "--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib", "-O3", "-S", "-o", source, pathlib.Path(bench.source) / "programs.c")

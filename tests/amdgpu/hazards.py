@@ -146,5 +146,119 @@ def test_pairs():
         sys.exit(f"LLVM's wait states are {sorted(set(states.values()))} in {len(states)} of {len(cases)} pairs")
 
 
+# --- compiled kernels
+
+ARGUMENTS = {"halves": ("zero:4096", "zero:4096", "zero:4096"), "factors": ("zero:256", "zero:256", "zero:1024"), "blocks": ("zero:256", "zero:256", "zero:1024"),
+             "others": ("zero:256", "zero:512", "zero:1024", "zero:2048"), "many": ("zero:4096", "zero:4096", "zero:65536", 2)}
+
+
+def test_compiled():
+    text = tool("clang", "--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-O3", "-std=c17", "-Wall", "-Werror", "-S", "-o", "-",
+                (source / "tests/amdgpu/matrix.c").resolve())
+    image = assemble("compiled", text)
+    for kernel, arguments in ARGUMENTS.items():
+        if message := run(image, kernel, "--block=64", *arguments):
+            sys.exit(message)
+    lines, kernel, found, after = text.split("\n"), "", 0, False
+    for at, line in enumerate(lines):
+        if name := re.match(r"(\w+):", line):
+            kernel, after = name[1], False
+        after |= "v_mfma" in line
+        nop = re.match(r"\ts_nop (\d+)$", line)
+        if not nop or not after:
+            continue
+        shorter = f"\ts_nop {int(nop[1]) - 1}" if int(nop[1]) else ""
+        message = run(assemble("shorter", "\n".join((*lines[:at], shorter, *lines[at + 1:]))), kernel, "--block=64", *ARGUMENTS[kernel])
+        if "needed: add" not in message:
+            sys.exit(f"{kernel}: line {at + 1} as {shorter!r}: {message!r}")
+        found += 1
+    if found < 12:
+        sys.exit(f"only {found} s_nop after matrix instructions")
+
+
+# --- mistakes
+
+
+def without(what):
+    return lambda text: text.replace(what, "")
+
+
+def instead(what, other):
+    return lambda text: text.replace(what, other)
+
+
+def lanes(mask):
+    return f"s_mov_b32 exec_lo, {mask & 0xffffffff:#x}\ns_mov_b32 exec_hi, {mask >> 32:#x}\n"
+
+
+ALL = (1 << 64) - 1
+ZEROS = "v_mov_b32 v16, 0\nv_mov_b32 v17, 0\n" + "".join(f"v_mov_b32 v{r}, 0\n" for r in range(20, 24)) + "s_nop 1\n"
+SMALL = "v_mfma_f32_16x16x4f32 v[20:23], v16, v17, v[20:23]\ns_nop 7\ns_nop 7\n"
+LARGE = "s_nop 1\nv_mfma_f32_32x32x2f32 v[0:15], v16, v17, 0\n"
+LARGE_WORDS = "s_nop 1\n.long 0xd3c40000, {:#x}\n"  # D v[0:15], A v16, B v17; C by the second word
+
+
+def c_from(register):
+    return 0x04022310 + (register << 18)
+
+
+def undefined(register, lane, stored, other_lanes):
+    """One lane of a register is undefined. The store of `stored` in all lanes is reported, that in other_lanes is not."""
+    before = f"{lanes(ALL ^ 1 << lane)}v_mov_b32 v{register}, 0\n{lanes(ALL)}s_nop 7\n"
+    text = ZEROS.replace(f"v_mov_b32 v{register}, 0\n", "") + before + SMALL + "s_nop 0\n" + f"global_store_dword v10, v{stored}, s[4:5]\n"
+    return text, instead("s_nop 0\n", lanes(other_lanes))
+
+
+def every(lane, of):
+    """All lanes but lane, lane + of, ..."""
+    return ALL ^ sum(1 << at for at in range(lane, 64, of))
+
+
+# Name: message, text, function that corrects the text.
+MISTAKES = {
+    "exec": ("EXEC has 63 of 64 lanes", "s_mov_b32 exec_lo, -2\n" + LARGE, without("s_mov_b32 exec_lo, -2\n")),
+    "overlap": ("D overlaps C in part, from v2 on", LARGE_WORDS.format(c_from(2)), instead(f"{c_from(2):#x}", f"{c_from(0):#x}")),
+    "overlap_end": ("D overlaps C in part, from v15 on", LARGE_WORDS.format(c_from(15)), instead(f"{c_from(15):#x}", f"{c_from(16):#x}")),
+    "not_loaded": ("v16 is used before an s_waitcnt", "global_load_dword v16, v10, s[4:5]\n" + LARGE, instead("v16, v10", "v18, v10")),
+    "d_not_loaded": ("v15 is overwritten before an s_waitcnt", "global_load_dword v15, v10, s[4:5]\n" + LARGE, instead("v15, v10", "v18, v10")),
+    "no_vgpr": ("no register v64: the kernel's descriptor has 64 VGPRs and 64 AGPRs", "v_mov_b32 v64, 0", instead("v64", "v63")),
+    "no_agpr": ("no register a64:", "v_accvgpr_read_b32 v1, a64", instead("a64", "a63")),
+    "no_d": ("no register v65:", LARGE.replace("v[0:15]", "v[50:65]"), instead("v[50:65]", "v[48:63]")),
+    "cbsz": ("cbsz or abid of this instruction is not simulated", LARGE.replace(" 0\n", " 0 cbsz:1\n"), without(" cbsz:1")),
+    "abid": ("cbsz or abid of this instruction is not simulated", "v_mfma_f32_4x4x1f32 v[0:3], v16, v17, 0 cbsz:1 abid:2", instead("abid:2", "abid:1")),
+    "blgp": ("blgp of this instruction is not simulated", ".long 0xd3ef0000, 0x24020902", instead("0x24020902", "0x04020902")),  # f64
+    # Register r of lane l is row 4 * (l / 16) + r, column l % 16. Lane 3 of A is in row 3, lane 5 of B in column 5.
+    "row": ("lane 0: the stored v23 is undefined", *undefined(16, 3, 23, ALL ^ 0xffff)),
+    "column": ("lane 5: the stored v21 is undefined", *undefined(17, 5, 21, every(5, 16))),
+    "element": ("lane 7: the stored v22 is undefined", *undefined(22, 7, 22, ALL ^ 1 << 7)),
+    "rows_above": ("lane 0: the stored v23 is undefined", undefined(16, 3, 23, ALL)[0], instead("v10, v23", "v10, v22")),
+    "element_alone": ("lane 7: the stored v22 is undefined", undefined(22, 7, 22, ALL)[0], instead("v10, v22", "v10, v21")),
+}
+# What the instruction set allows: D in the registers of A, and up to 4 registers that overlap C in part.
+ALLOWED = {
+    "d_over_a": LARGE.replace("v16", "v2"),
+    "small_overlap": "v_mfma_f32_16x16x4f32 v[20:23], v16, v17, v[22:25]",
+}
+
+
+def test_mistakes():
+    broken = assemble("broken", kernels("gfx90a", {name: text for name, (_, text, _) in MISTAKES.items()}))
+    whole = assemble("whole", kernels("gfx90a", {name: fix(text) for name, (_, text, fix) in MISTAKES.items()} | ALLOWED))
+    for name, (why, _, _) in MISTAKES.items():
+        if why not in (message := run(broken, name, "--block=64", "zero:4096")):
+            sys.exit(f"{name}: {message!r}, not {why!r}")
+    for name in (*MISTAKES, *ALLOWED):
+        if message := run(whole, name, "--block=64", "zero:4096"):
+            sys.exit(f"{name}, corrected: {message}")
+    if "EXEC has 63 of 64 lanes" not in (message := run(whole, "exec", "--block=63", "zero:4096")):
+        sys.exit(f"63 threads: {message!r}")
+    other = assemble("other", kernels("gfx906", {"matrix": LARGE_WORDS.format(c_from(0)), "no_vgpr": "v_mov_b32 v64, 0"}), "gfx906")
+    for name, why in (("matrix", "this word, which is not an instruction, is not simulated"), ("no_vgpr", "has 64 VGPRs and 0 AGPRs")):
+        if why not in (message := run(other, name, "--block=64", "zero:4096")):
+            sys.exit(f"gfx906, {name}: {message!r}, not {why!r}")
+
+
 test_pairs()
+test_compiled()
+test_mistakes()
 print(f"{runs} runs of the simulator")

@@ -42,7 +42,8 @@ int main(int argc, char **argv) {
     for (uint32_t b = 0; b < launch.grid[0]; b++) {
         for (int i = 0; i < UK_ISSUES; i++)
             printf("%.0f ", (double)times[b].issue[i]);
-        printf("%.0f %.0f %.0f\n", (double)times[b].shared, (double)times[b].lines, (double)times[b].alone);
+        printf("%.0f %.0f %.0f %.0f\n", (double)times[b].matrix, (double)times[b].shared,
+               (double)times[b].lines, (double)times[b].alone);
     }
     printf("%" PRIu64 " %" PRIu64 "\n", counts.lines, counts.distinct_lines);
     fclose(file);

@@ -37,6 +37,7 @@ static void expect(struct uk_launch_time t, enum uk_device_bound bound, double c
 
 static void test_bounds(void **state) {
     const struct uk_block_time issue = {.issue = {100, 60, 80, 20}, .alone = 10},
+                               matrix = {.issue = {100}, .matrix = 130, .alone = 10},
                                shared = {.shared = 70, .alone = 10}, lines = {.lines = 3, .alone = 10},
                                alone = {.issue = {20}, .alone = 90};
 
@@ -44,6 +45,8 @@ static void test_bounds(void **state) {
     /* Two waves on two SIMDs; the unit of vectors is the busiest. */
     expect(time_of(&issue, 1, 2, 1, 0), UK_DEVICE_BOUND_ISSUE, 50, 0.5, 1);
     expect(time_of(&issue, 1, 1, 1, 0), UK_DEVICE_BOUND_ISSUE, 100, 0.5, 1);
+    expect(time_of(&matrix, 1, 1, 1, 0), UK_DEVICE_BOUND_MATRIX, 130, 0.5, 1);
+    expect(time_of(&matrix, 1, 2, 1, 0), UK_DEVICE_BOUND_MATRIX, 65, 0.5, 1);
     expect(time_of(&shared, 1, 1, 1, 0), UK_DEVICE_BOUND_SHARED, 70, 0.5, 1);
     expect(time_of(&lines, 1, 1, 1, 3), UK_DEVICE_BOUND_L2, 48, 0.5, 1);
     expect(time_of(&alone, 1, 1, 1, 0), UK_DEVICE_BOUND_LATENCY, 90, 0.5, 1);

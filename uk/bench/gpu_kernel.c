@@ -27,7 +27,7 @@ struct gpu_loop {
 
 /* Instructions that a loop's iterations execute, by unit. */
 struct units {
-    double fma, valu, salu, lds, vmem, branch, wait; /* valu includes fma */
+    double fma, valu, matrix, salu, lds, vmem, branch, wait; /* valu includes fma */
     double read_cycles, write_cycles, conflicts;
     uint64_t ways; /* bank conflicts: the largest number of ways */
 };
@@ -75,7 +75,7 @@ static int multiplies(const struct uk_gpu_kernel_counts *k, const struct gpu_loo
     int n = 0;
 
     for (int i = l->first; i <= l->last; i++)
-        n += k->instruction[i].kind == UK_AMDGPU_FMA;
+        n += k->instruction[i].kind == UK_AMDGPU_FMA || k->instruction[i].kind == UK_AMDGPU_MATRIX;
     return n;
 }
 
@@ -132,6 +132,9 @@ static void add_instruction(struct units *u, const struct uk_assembly *rules,
     case UK_AMDGPU_VALU:
         u->valu += n;
         break;
+    case UK_AMDGPU_MATRIX:
+        u->matrix += n;
+        break;
     case UK_AMDGPU_SALU:
         *(is_branch(rules, i->text) ? &u->branch : &u->salu) += n;
         break;
@@ -176,7 +179,10 @@ static void print_units(const char *name, const struct units *u, const struct uk
     printf("  %-14s VALU %.4g (FMA %.4g", name, u->valu, u->fma);
     if (u->valu > 0)
         printf(", %.1f %%", 100 * u->fma / u->valu);
-    printf("), SALU %.4g, LDS %.4g, VMEM %.4g, branch %.4g, wait %.4g\n", u->salu, u->lds, u->vmem, u->branch,
+    printf(")");
+    if (u->matrix > 0)
+        printf(", matrix %.4g", u->matrix);
+    printf(", SALU %.4g, LDS %.4g, VMEM %.4g, branch %.4g, wait %.4g\n", u->salu, u->lds, u->vmem, u->branch,
            u->wait);
     printf("  %-14s LDS cycles %.4g of reads, %.4g of writes, %.4g of them by conflicts", "", u->read_cycles,
            u->write_cycles, u->conflicts);

@@ -6,12 +6,12 @@
 enum { MAX_SIMDS = 8, SHARED_GRANULE = 512, ACCUMULATION = 4 };
 
 const char *const uk_device_bound_names[UK_DEVICE_BOUNDS] = {
-    "instructions", "shared memory", "L2", "latency", "memory",
+    "instructions", "matrix units", "shared memory", "L2", "latency", "memory",
 };
 
 /* A compute unit, with what its blocks so far use. */
 struct unit {
-    double issue[MAX_SIMDS][UK_ISSUES];
+    double issue[MAX_SIMDS][UK_ISSUES], matrix[MAX_SIMDS];
     double shared, lines;
     /* of groups of resident blocks, one after the other; the longest of the last group, and its size */
     double alone, longest;
@@ -51,11 +51,13 @@ static void add_block(struct unit *u, const struct uk_core *core, const struct u
                       const struct uk_block_time *b) {
     const struct uk_device *d = &core->device;
 
-    for (int w = 0; w < l->waves; w++, u->simd = (u->simd + 1) % d->simds)
+    for (int w = 0; w < l->waves; w++, u->simd = (u->simd + 1) % d->simds) {
         for (int i = 0; i < UK_ISSUES; i++) {
             u->issue[u->simd][i] += (double)b->issue[i] / l->waves;
             bound(u, UK_DEVICE_BOUND_ISSUE, u->issue[u->simd][i]);
         }
+        bound(u, UK_DEVICE_BOUND_MATRIX, u->matrix[u->simd] += (double)b->matrix / l->waves);
+    }
     if (u->in_group == l->resident) {
         u->alone += u->longest;
         u->longest = u->in_group = 0;

@@ -151,6 +151,7 @@ enum uk_issue { UK_ISSUE_VECTOR, UK_ISSUE_SCALAR, UK_ISSUE_MEMORY, UK_ISSUE_SHAR
 /* What a block uses. All but lines are cycles. */
 struct uk_block_time {
     float issue[UK_ISSUES]; /* of its instructions, summed over waves */
+    float matrix;           /* of the SIMDs' matrix units, summed over waves */
     float shared;           /* of shared memory */
     float lines;            /* of L2, those that an instruction accesses counted once */
     float alone;            /* from the begin of its first wave to the end of its last, if nothing else ran */
@@ -166,6 +167,7 @@ struct uk_device_launch {
 
 enum uk_device_bound {
     UK_DEVICE_BOUND_ISSUE,
+    UK_DEVICE_BOUND_MATRIX,
     UK_DEVICE_BOUND_SHARED,
     UK_DEVICE_BOUND_L2,
     UK_DEVICE_BOUND_LATENCY,
@@ -187,10 +189,10 @@ int uk_device_resident(const struct uk_device *d, int registers, int64_t shared_
 /* Registers that a kernel takes, whose accumulation registers begin at a multiple of 4. */
 int uk_device_registers(int vgprs, int agprs);
 /* The time of a launch: the first blocks go to the units in turn, as many as these hold; each later one to
- * the unit that is free first. A unit takes the largest of: the instructions of its busiest SIMD, its shared
- * memory, its lines at the rate of L2, and the blocks that it holds at a time one such group after the other,
- * each as long as its longest block alone. The launch takes as long as its busiest unit, or as memory for the
- * distinct lines. false: out of memory. */
+ * the unit that is free first. A unit takes the largest of: the instructions of its busiest SIMD, the matrix
+ * unit of its busiest SIMD, its shared memory, its lines at the rate of L2, and the blocks that it holds at a
+ * time one such group after the other, each as long as its longest block alone. The launch takes as long as
+ * its busiest unit, or as memory for the distinct lines. false: out of memory. */
 bool uk_device_time(const struct uk_core *core, const struct uk_device_launch *l, struct uk_launch_time *out);
 
 /* The row with this name, of any architecture, or NULL. */
