@@ -28,7 +28,11 @@
  *   there is no s_waitcnt for the first access followed by a barrier; or two blocks do; or a scalar load
  *   reads bytes that the launch has written
  * - bits of uninitialized LDS, scratch or registers in an address, a branch, EXEC, or a store to a buffer;
- *   each bit is followed through moves, shifts and logic, so that other bits of the same register may be used
+ *   each bit is followed through moves, shifts and logic, so that other bits of the same register may be
+ *   used; in a matrix product they spread to a row or a column
+ * - gfx90a: a register is used, or overwritten, fewer wait states after a matrix instruction or a dot
+ *   product than it needs; a matrix instruction with a part of EXEC, or whose D overlaps C in part
+ * - a VGPR or AGPR beyond the numbers in the kernel's descriptor
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
  *
  * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.

@@ -60,7 +60,6 @@ static void uk_decode_registers(struct uk_amdgpu_code *code, struct uk_amdgpu_in
         if (!inst->why && uk_is_beyond(code, o))
             inst->run = uk_run_beyond;
     }
-    code->has_matrix |= inst->op && inst->op->matrix;
 }
 
 /* Decodes one instruction of at most `bytes` bytes. false: no memory. */
@@ -138,6 +137,7 @@ enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_amdgpu_k
             return uk_amdgpu_fail(gpu, UK_AMDGPU_NO_MEMORY, "no memory to decode %s", kernel->kernel.name);
         }
         uk_decode_registers(code, inst);
+        code->has_hazards |= gpu->has_agprs && uk_needs_states(inst);
     }
     code->inst[code->n] =
         (struct uk_amdgpu_inst){.run = uk_run_past, .offset = code->bytes, .text = strdup("end of the code")};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wait states that software has to keep around matrix instructions of gfx90a. The hardware does not wait for
- * a matrix instruction's result unless the next one adds to the same registers. Each instruction between two
- * others is one wait state, `s_nop N` is N + 1.
+ * Wait states that software has to keep around matrix instructions and dot products of gfx90a. The hardware
+ * does not wait for a matrix instruction's result unless the next one adds to the same registers. Each
+ * instruction between two others is one wait state, `s_nop N` is N + 1.
  *
  * Sources: AMD, "Instinct MI200 Instruction Set Architecture", section Dependency Resolution: Required
  * Independent Instructions; the numbers are those for which LLVM 19 inserts s_nop.
@@ -32,6 +32,7 @@ enum {
     VALU_TO_MATRIX = 2,    /* after a VALU instruction that writes A, B or C */
     VALU_TO_MEMORY = 2,    /* the same for a load or store, if a matrix instruction of f64 is between them */
     MATRIX_TO_F64_FMA = 2, /* after a matrix instruction of f64 */
+    DOT_TO_OTHER = 3,      /* after v_dot4, except before one with the same opcode that adds to its result */
     SAME_SUM_OF_4 = 4      /* v_mfma_f64_4x4x4f64 to one that adds to the same registers */
 };
 
@@ -69,6 +70,10 @@ static bool uk_writes(const struct uk_amdgpu_inst *i, const struct uk_amdgpu_ope
         if (i->writes >> k & 1 && uk_overlap(&i->o[k], o))
             return true;
     return false;
+}
+
+bool uk_needs_states(const struct uk_amdgpu_inst *i) {
+    return i->op && (i->op->matrix || uk_is_dot(i));
 }
 
 void uk_vector_access(struct uk_amdgpu_inst *i) {
@@ -110,6 +115,19 @@ static unsigned uk_after_matrix(const struct uk_amdgpu_inst *matrix, const struc
     return states;
 }
 
+/* The same after a VALU instruction that writes registers of operand k; `f64_between`: a matrix instruction
+ * of f64 is between the two. */
+static unsigned uk_after_valu(const struct uk_amdgpu_inst *valu, const struct uk_amdgpu_inst *i, unsigned k,
+                              bool f64_between) {
+    const bool read = i->reads >> k & 1;
+
+    if (i->op->matrix)
+        return read && !uk_is_dot(valu) ? VALU_TO_MATRIX : 0;
+    if (uk_is_dot(valu) && (valu->op != i->op || k == 1 || k == 2))
+        return DOT_TO_OTHER;
+    return read && uk_is_memory(i) && f64_between ? VALU_TO_MEMORY : 0;
+}
+
 static enum uk_amdgpu_step uk_early(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned k,
                                     const struct uk_amdgpu_inst *before, unsigned distance, unsigned states) {
     const bool overwritten = i->writes >> k & 1 && !(i->reads >> k & 1);
@@ -144,11 +162,8 @@ static enum uk_amdgpu_step uk_check_operand(struct uk_amdgpu_wave *w, const stru
                 states = of_c > states ? of_c : states;
                 found_c = true;
             }
-        } else if (!uk_is_memory(before) && i->reads >> k & 1 && uk_writes(before, o)) {
-            if (i->op->matrix && !uk_is_dot(before))
-                states = VALU_TO_MATRIX;
-            if (uk_is_memory(i) && f64_between)
-                states = VALU_TO_MEMORY;
+        } else if (!uk_is_memory(before) && uk_writes(before, o)) {
+            states = uk_after_valu(before, i, k, f64_between);
         }
         f64_between = f64_between || uk_is_f64_matrix(before);
         if (states > distance)

@@ -246,7 +246,7 @@ const char *uk_amdgpu_parse(struct uk_amdgpu_inst *inst, char *text) {
             inst->o[i].select_high = true;
     if (inst->op->run == uk_run_nop) {
         if (inst->op->flags & F_STATES)
-            inst->states = (uint8_t)(1 + strtoul(text, NULL, 0));
+            inst->states = (uint8_t)(1 + strtoul(text, NULL, 0) % 16); /* SIMM16[3:0] */
         return NULL;
     }
     /* Operands are separated by commas; modifiers follow the last one after spaces. */

@@ -228,7 +228,7 @@ struct uk_amdgpu_wave {
     const struct uk_amdgpu_inst *barrier;
     /* Cycles since the block began, if it alone ran. */
     uint64_t clock, matrix_free; /* matrix_free: when its last matrix instruction ends */
-    /* In kernels with matrix instructions: wait states so far, and the last vector instructions. */
+    /* If the code has hazards: wait states so far, and the last vector instructions. */
     uint64_t states, n_recent;
     struct uk_amdgpu_recent recent[UK_AMDGPU_RECENT];
     uint8_t *scratch, *scratch_undefined; /* lane after lane; undefined bits per byte */
@@ -273,7 +273,7 @@ struct uk_amdgpu_code {
     uint32_t n;
     uint32_t bytes;
     uint32_t vgprs, agprs; /* registers of a thread, by the descriptor */
-    bool has_matrix;       /* it contains matrix instructions */
+    bool has_hazards;      /* instructions have to keep wait states after some of it */
     uint32_t v_registers;  /* the highest vector register that the code names, plus 1 */
     int32_t *at;           /* per 4 bytes, the index of the instruction that begins there, or -1 */
     char *texts;
@@ -389,6 +389,8 @@ enum uk_amdgpu_step uk_reload(struct uk_amdgpu_wave *, const struct uk_amdgpu_in
 
 /* hazard.c: sets the masks of operands that are vector registers. */
 void uk_vector_access(struct uk_amdgpu_inst *);
+/* True if the instructions after it have to keep wait states, on a GPU with matrix units. */
+bool uk_needs_states(const struct uk_amdgpu_inst *);
 /* Before the instruction is executed: a report if a matrix instruction, or the VALU instruction before one,
  * is too near. */
 enum uk_amdgpu_step uk_hazards(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *);

@@ -123,7 +123,7 @@ static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
             return;
         }
         ++i->n_executed;
-        step = run->code->has_matrix ? uk_hazards(w, i) : UK_AMDGPU_STEP_NEXT;
+        step = run->code->has_hazards ? uk_hazards(w, i) : UK_AMDGPU_STEP_NEXT;
         if (!step)
             step = i->run(w, i);
         if (w->block->time)

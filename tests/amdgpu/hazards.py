@@ -75,6 +75,7 @@ MEMORY = {  # by the register of data
 }
 F64_FMA = ("$vgpr60_vgpr61 = V_FMA_F64_e64 0, $vgpr60_vgpr61, 0, $vgpr60_vgpr61, 0, $vgpr60_vgpr61, 0, 0, implicit $mode, implicit $exec",
            "v_fma_f64 v[60:61], v[60:61], v[60:61], v[60:61]")
+DOT_SUM = ("$vgpr61 = V_DOT4_I32_I8 8, $vgpr60, 8, $vgpr60, 8, $vgpr0, 0, 0, 0, 0, 0, implicit $exec", "v_dot4_i32_i8 v61, v60, v60, v0")
 A, B, C, OTHER = 56, 58, 40, 18  # registers of matrix instructions whose D begins at v0
 
 
@@ -99,6 +100,14 @@ def pairs():
             yield add(f"{n.shape}_c", n.write(0, A, B, 0))
             if m.sums > 2:
                 yield add(f"{n.shape}_part", n.write(OTHER, A, B, 2))
+    dot, move = VALU["dot"], VALU["mov"]
+    yield "dot_mov", dot(0, 60), (), move(61, 0)
+    yield "dot_over", dot(0, 60), (), move(0, 60)
+    yield "dot_same_a", dot(0, 60), (), dot(61, 0)
+    yield "dot_same_c", dot(0, 60), (), DOT_SUM
+    yield "dot_dot_over", dot(0, 60), (), dot(0, 60)
+    for name, memory in MEMORY.items():
+        yield f"dot_{name}", dot(0, 60), (), memory(0)
     for m in MATRICES:
         for name, valu in VALU.items():
             for operand, at in (("a", A), ("b", B + m.factors - 1), ("c", C + m.sums - 1)):
