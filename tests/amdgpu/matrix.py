@@ -125,11 +125,12 @@ def text_of(row, cases):
     text = f"s_mul_i32 s6, s2, {256 * 2 * (factors + sums) * len(cases)}\ns_add_u32 s4, s4, s6\ns_addc_u32 s5, s5, 0\n"
     for case in cases:
         file, first = ("a", 0) if case.get("file") else ("v", 32)
+        factor = case.get("factors", "v")
         modifiers = "".join(f" {name}:{case[name]}" for name in ("cbsz", "abid", "blgp") if name in case)
-        registers = [*(f"v{20 + r}" for r in range(2 * factors)), *(f"{file}{first + r}" for r in range(sums))]
+        registers = [*(f"{factor}{20 + r}" for r in range(2 * factors)), *(f"{file}{first + r}" for r in range(sums))]
         text += "".join(f"global_load_dword {r}, v10, s[4:5]\n{step}" for r in registers) + "s_waitcnt vmcnt(0)\n"
         d = name(file, first, sums)
-        text += f"{row.name} {d}, {name('v', 20, factors)}, {name('v', 20 + factors, factors)}, {case.get('constant', d)}{modifiers}\n"
+        text += f"{row.name} {d}, {name(factor, 20, factors)}, {name(factor, 20 + factors, factors)}, {case.get('constant', d)}{modifiers}\n"
         text += "s_nop 7\ns_nop 7\ns_nop 7\n"
         text += "".join(f"global_store_dword v10, {r}, s[4:5]\n{step}" for r in registers[2 * factors:])
         text += "s_waitcnt vmcnt(0)\n"
@@ -233,6 +234,7 @@ def variants(row):
     """Modifiers, constants as C, and registers of D: each alone."""
     yield {}
     yield {"file": "a"}
+    yield {"factors": "a"}
     for constant in ("1.0", "-4.0") if row.d != "i32" else ("1", "-4"):
         yield {"constant": constant}
     if row.ab != "f64":
