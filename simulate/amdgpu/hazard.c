@@ -15,11 +15,11 @@
 struct uk_hazard {
     uint8_t passes;
     bool is_f64;
-    uint8_t valu, memory; /* D is read */
-    uint8_t overwritten;  /* D is overwritten, not by a matrix instruction */
-    uint8_t factor;       /* D is read as A or B */
-    uint8_t sum,
-        f64_sum; /* D is read as C, in other registers' order: by another instruction, by one of f64 */
+    uint8_t valu, memory;  /* D is read */
+    uint8_t overwritten;   /* D is overwritten, not by a matrix instruction */
+    uint8_t factor;        /* D is read as A or B */
+    uint8_t sum;           /* D overlaps C of a matrix instruction, but is not the same registers */
+    uint8_t f64_sum;       /* the same, of one of f64 */
     uint8_t c_overwritten; /* C is overwritten, not by a matrix instruction */
 };
 static const struct uk_hazard uk_hazard_rows[] = {
