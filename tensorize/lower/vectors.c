@@ -7,7 +7,7 @@
  */
 #include "lower.h"
 
-enum { MIN_BYTES = 8, MAX_BYTES = 16 };
+enum { MIN_BYTES = 4, HALF_BYTES = 8, MAX_BYTES = 16 };
 
 /* The change of e per step of v; false: it is not constant. */
 static bool step_of(const struct uk_index *e, const struct uk_var *v, int64_t *step) {
@@ -111,7 +111,7 @@ static bool is_moved(const struct uk_node *n) {
     const struct uk_node *store = moved_by(n, &elements);
     const int64_t bytes = store ? elements * (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
 
-    return (bytes == MIN_BYTES || bytes == MAX_BYTES) && elements > 1 &&
+    return (bytes == MIN_BYTES || bytes == HALF_BYTES || bytes == MAX_BYTES) && elements > 1 &&
            is_vector(uk_moved_access(store->expr), n->var, elements) &&
            exist_together(store->expr, n->var, elements) &&
            (is_vector(&store->target, n->var, elements) || store->target.tensor->scope != UK_SCOPE_GLOBAL);

@@ -57,7 +57,10 @@ static int64_t share(int64_t n, int64_t threads) {
     return most;
 }
 
-enum { VECTOR_BYTES = 16 }; /* widest access of a thread */
+enum {
+    VECTOR_BYTES = 16,
+    MIN_VECTOR_BYTES = 4
+}; /* widest access of a thread, narrowest of several elements */
 
 /* Keeps the stage's last loop, or an inner part of it, out of the distribution if it runs over adjacent
  * source elements that one access loads. *left: number of loops to distribute. */
@@ -71,7 +74,10 @@ static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, in
         return UK_OK;
     const struct uk_poly along = uk_coefficient(from, st->loop[last]->id);
     n = uk_constant_extent(st, st->loop[last]);
-    const int64_t vector = VECTOR_BYTES / (int64_t)uk_type_bytes(from->tensor->type);
+    int64_t vector = VECTOR_BYTES / (int64_t)uk_type_bytes(from->tensor->type);
+    /* A row of fewer elements is one access if it has 4 or 8 bytes. */
+    if (n < vector && n > 1 && vector % n == 0 && VECTOR_BYTES / vector * n >= MIN_VECTOR_BYTES)
+        vector = n;
     if (!uk_poly_is_int(&along, &step) || step != 1 || n < vector || n % vector ||
         (from->tensor->im2col && !uk_im2col_has_vectors(from->tensor, from->tensor->dims - 1, vector)))
         return UK_OK;

@@ -75,6 +75,7 @@ TILES = {"gfx906": ("8x8", "8x4", "4x4"), "gfx90a": ("8x16", "8x8", "8x4", "4x4"
 
 def registry():
     kernels = [f"uk_sgemm_s_{tile}_{gpu}_asm" for gpu, tiles in TILES.items() for tile in tiles]
+    kernels += [f"uk_i8gemm_s_{tile}_gfx906_intrin" for tile in TILES["gfx906"]]
     for kernel in kernels:
         expect(kernel, run(kernel), 0, f"^{kernel} update: ok, [0-9]+ cases$")
     whole = run("--target=amdgcn-gfx90a")
@@ -156,6 +157,22 @@ def registry_broken():
             expect(f"{symbol}: {slip}", verify(f"{symbol}_{number}", text.replace(right, slip), declaration, target), 1, "WRONG in case")
 
 
+def bytes_broken():
+    """The kernel of bytes, with one mistake each."""
+    file = sources / "intrinsics/amdgcn/gemm_bytes.c"
+    text = re.sub(r'^#include ".*"$', "", file.read_text(encoding="utf-8"), flags=re.M)
+    text = text.replace("UK_SYMBOL", "mm").replace("UK_MR", "8").replace("UK_NR", "4")
+    declaration = subprocess.run([uk, "show", "uk_i8gemm_s_8x4_gfx906_intrin", "--declaration"], capture_output=True, text=True, check=True).stdout
+    declaration = declaration.replace("uk_i8gemm_s_8x4_gfx906_intrin", "mm")
+    expect("bytes, imported", verify("bytes_import", text, declaration), 0, "mm update: ok")
+    for number, (right, slip) in enumerate((
+        ("a += (int)lda", "a += (int)ldb"), ("s + i * stride", "s + i * 16"), ("left > 0", "left > TERMS"), ("= c[i];", "= 0;"),
+        ("x[i / GROUP][i % GROUP]", "x[i / GROUP][(i + 1) % GROUP]"), ("sdot4", "udot4"), ("c[i] = sum", "c[i ^ 1] = sum"),
+    )):
+        assert right in text, right
+        expect(f"bytes: {slip}", verify(f"bytes_{number}", text.replace(right, slip), declaration), 1, "WRONG in case")
+
+
 def by_itself():
     """If the kernel's code is refused, the automatic schedule does without it; if kernels are required, the
     message names it."""
@@ -216,6 +233,7 @@ def refused():
 registry()
 right()
 registry_broken()
+bytes_broken()
 wrong()
 by_itself()
 program()

@@ -218,6 +218,15 @@ void uk_reference_sgemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
                 c[i * NR + j] += a[p * lda + i / 4 * sa + i % 4] * b[p * ldb + j / 4 * sb + j % 4];
 }
 
+void uk_reference_i8gemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const int8_t *a, int64_t lda,
+                           int64_t sa, const int8_t *b, int64_t ldb, int64_t sb, int32_t *c) {
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            for (int64_t j = 0; j < NR; j++)
+                c[i * NR + j] += a[p / KR * lda + i / 4 * sa + i % 4 * KR + p % KR] *
+                                 b[p / KR * ldb + j / 4 * sb + j % 4 * KR + p % KR];
+}
+
 /* Depthwise sums; the weights of one term are csf elements apart from column to column. */
 static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,
                       int64_t csf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {

@@ -11,8 +11,8 @@
 enum {
     /* minimum rows and columns of a product: in smaller ones most of a tile would be empty */
     MIN_EXTENT = 8,
-    /* dimensions added to an operand's copy: two by groups_of, and the slots of the pipeline */
-    MORE_DIMENSIONS = 3,
+    /* dimensions added to an operand's copy: three by groups_of, and the slots of the pipeline */
+    MORE_DIMENSIONS = 4,
 };
 
 /* ---- detection of products ---- */
@@ -253,8 +253,8 @@ static int dimension_of(const struct uk_stage *st, int o, int iterator) {
 }
 
 /* The layout [sum, other dimensions, groups of a thread, threads, elements of a group]. Groups of adjacent
- * threads are adjacent, which avoids bank conflicts. */
-static struct uk_map *groups_of(const struct uk_product *p, int o, int along, int sum, int each) {
+ * threads are adjacent, which avoids bank conflicts. `group` terms of the sum are one element of it. */
+static struct uk_map *groups_of(const struct uk_product *p, int o, int along, int sum, int each, int group) {
     struct uk_arena *arena = p->s->arena;
     struct uk_map *m = uk_alloc(arena, sizeof *m);
     const int dims = p->st->operand[o].tensor->dims;
@@ -268,7 +268,8 @@ static struct uk_map *groups_of(const struct uk_product *p, int o, int along, in
         *m->from[d] =
             (struct uk_var){.name = uk_format(arena, "i%d", d), .kind = UK_VAR_ITERATOR, .number = d};
     }
-    m->to[m->to_count++] = uk_index_var(arena, m->from[sum]);
+    struct uk_index *term = uk_index_var(arena, m->from[sum]), *terms = uk_index_int(arena, group);
+    m->to[m->to_count++] = group > 1 ? uk_index_op(arena, UK_I_DIV, term, terms) : term;
     for (int d = 0; d < dims; d++)
         if (d != sum && d != along)
             m->to[m->to_count++] = uk_index_var(arena, m->from[d]);
@@ -278,6 +279,8 @@ static struct uk_map *groups_of(const struct uk_product *p, int o, int along, in
                                            uk_index_int(arena, each / UK_GROUP));
     m->to[m->to_count++] = uk_index_op(arena, UK_I_DIV, row, uk_index_int(arena, each));
     m->to[m->to_count++] = uk_index_op(arena, UK_I_MOD, row, size);
+    if (group > 1)
+        m->to[m->to_count++] = uk_index_op(arena, UK_I_MOD, term, terms);
     for (int i = 0; i < m->to_count; i++)
         if (!m->to[i])
             return NULL;
@@ -301,17 +304,20 @@ static enum uk_status order_copy(struct uk_product *p, struct uk_stage *copy) {
  * the same bank otherwise. */
 static void set_strides(const struct uk_product *p, const struct uk_tile *t, int o, int each,
                         struct uk_step *step) {
-    const int64_t threads = (int64_t)UK_GROUP * t->threads, all = (int64_t)each * t->threads;
+    const int64_t group = t->group, threads = group * UK_GROUP * t->threads, all = group * each * t->threads;
+    const int last = t->group > 1 ? 3 : 2;
 
     if (!step->layout || !uk_device_is_contiguous(&p->st->operand[o], p->k_inner))
         return;
-    step->stride[step->strides++] = all + UK_GROUP;
-    while (step->strides < step->layout->to_count - 2 - (each > UK_GROUP))
+    step->stride[step->strides++] = all + group * UK_GROUP;
+    while (step->strides < step->layout->to_count - last - (each > UK_GROUP))
         step->stride[step->strides++] = all;
     if (each > UK_GROUP)
         step->stride[step->strides++] = threads;
-    step->stride[step->strides++] = UK_GROUP;
-    step->stride[step->strides++] = 1;
+    step->stride[step->strides++] = group * UK_GROUP;
+    step->stride[step->strides++] = group;
+    if (group > 1)
+        step->stride[step->strides++] = 1;
 }
 
 /* Copies the operand's part of a block of k to shared memory. A thread's tile has `each` elements along the
@@ -331,7 +337,7 @@ static enum uk_status copy_to_shared(struct uk_product *p, const struct uk_tile 
     step->name[0] = uk_fresh_name(p->s, t->name, "_shared");
     uk_name_access(p->st, o, step);
     if (along >= 0 && sum >= 0 && along != sum && t->dims + MORE_DIMENSIONS <= UK_MAX_DIMS &&
-        !(step->layout = groups_of(p, o, along, sum, each)))
+        !(step->layout = groups_of(p, o, along, sum, each, tile->group)))
         return uk_out_of_memory(p->s->context);
     set_strides(p, tile, o, each, step);
     enum uk_status status = step->name[0] ? uk_apply_one(p->s, step) : uk_out_of_memory(p->s->context);

@@ -33,6 +33,7 @@ struct uk_product {
 struct uk_tile {
     int rows, columns, threads;
     int terms;           /* of the sum in shared memory: a step */
+    int group;           /* terms that are next to each other in shared memory, for one instruction */
     int64_t parts;       /* of the sum, each computed by other blocks */
     double instructions; /* per thread and k iteration, for arithmetic */
 };

@@ -54,7 +54,7 @@ static int registers_of(const struct uk_stage *st, const struct uk_tile *t) {
     const int read = t->rows + t->columns, words = words_of(st);
 
     return words * (t->rows * t->columns + read) +
-           (REGISTERS_PER_COPY + words - 1) * read * t->terms / t->threads + SPARE_REGISTERS;
+           (REGISTERS_PER_COPY + words - 1) * read * t->terms / t->group / t->threads + SPARE_REGISTERS;
 }
 
 /* Bytes of a thread's buffers, which have to stay in registers: the sums, and the elements that are loaded
@@ -204,13 +204,11 @@ static int64_t most_parts(const struct uk_product *p) {
 }
 
 /* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, with up to this
- * many terms a step, and updates *best. */
-static void consider_tile(const struct uk_product *p, int rows, int columns, double instructions,
-                          int most_terms, struct choice *best) {
-    for (int threads = MAX_THREADS_PER_AXIS; threads >= MIN_THREADS_PER_AXIS; threads /= 2)
-        for (int terms = MIN_TERMS; terms <= most_terms; terms *= 2)
-            for (int64_t parts = 1; parts <= most_parts(p); parts *= 2) {
-                const struct uk_tile t = {rows, columns, threads, terms, parts, instructions};
+ * many terms a step and any number of parts, and updates *best. */
+static void consider_tile(const struct uk_product *p, struct uk_tile t, int most_terms, struct choice *best) {
+    for (t.threads = MAX_THREADS_PER_AXIS; t.threads >= MIN_THREADS_PER_AXIS; t.threads /= 2)
+        for (t.terms = MIN_TERMS * t.group; t.terms <= most_terms * t.group; t.terms *= 2)
+            for (t.parts = 1; t.parts <= most_parts(p); t.parts *= 2) {
                 const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
 
                 if (cycles < best->cycles)
@@ -218,29 +216,51 @@ static void consider_tile(const struct uk_product *p, int rows, int columns, dou
             }
 }
 
+static void consider_plain_tile(const struct uk_product *p, int rows, int columns, struct choice *best) {
+    const struct uk_tile t = {.rows = rows, .columns = columns, .group = 1, .instructions = rows * columns};
+
+    consider_tile(p, t, MIN_TERMS, best);
+}
+
+/* True if the kernel multiplies the operands' types into the output's. */
+static bool has_types(const struct uk_product *p, const struct uk_kernel *k) {
+    const enum uk_type c = p->st->operand[0].tensor->type, a = p->st->operand[p->a].tensor->type,
+                       b = p->st->operand[p->b].tensor->type;
+
+    switch (uk_kernel_operation(k)->element) {
+    case UK_ELEMENT_F32:
+        return c == UK_F32 && a == c && b == c;
+    case UK_ELEMENT_I8:
+        return c == UK_I32 && a == UK_I8 && b == a;
+    default:
+        return false;
+    }
+}
+
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found) {
-    const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
     struct choice best = {.cycles = DBL_MAX};
     bool has_kernels = false;
     char lacks[64];
 
-    for (int i = 0; i < uk_kernel_count() && is_f32; i++) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
+        const struct uk_tile t = {.rows = uk_kernel_mr(k),
+                                  .columns = uk_kernel_nr(k),
+                                  .group = uk_kernel_kr(k),
+                                  .instructions = (uk_kernel_fma(k) + uk_kernel_other(k)) / uk_kernel_kr(k)};
 
-        if (uk_kernel_operation(k)->form != UK_OP_SHARED ||
-            uk_kernel_operation(k)->element != UK_ELEMENT_F32 ||
+        if (uk_kernel_operation(k)->form != UK_OP_SHARED || !has_types(p, k) ||
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
-        consider_tile(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), MAX_TERMS,
-                      &best);
+        consider_tile(p, t, MAX_TERMS, &best);
     }
     /* Without kernels LLVM compiles tiles of about their size, and smaller ones in any case. It reads all
      * operands of a step ahead, so a step of more terms takes too many registers. */
     if (!has_kernels)
-        consider_tile(p, DEFAULT_TILE, DEFAULT_TILE, DEFAULT_TILE * DEFAULT_TILE, MIN_TERMS, &best);
-    consider_tile(p, DEFAULT_TILE, UK_GROUP, DEFAULT_TILE * UK_GROUP, MIN_TERMS, &best);
-    consider_tile(p, UK_GROUP, UK_GROUP, UK_GROUP * UK_GROUP, MIN_TERMS, &best);
+        consider_plain_tile(p, DEFAULT_TILE, DEFAULT_TILE, &best);
+    consider_plain_tile(p, DEFAULT_TILE, UK_GROUP, &best);
+    consider_plain_tile(p, UK_GROUP, UK_GROUP, &best);
     *out = best.tile;
     *found = best.cycles < DBL_MAX;
     return best.cycles < 0 ? uk_out_of_memory(p->s->context) : UK_OK;
