@@ -62,6 +62,8 @@ static void add_instructions(struct uk_gpu_counts *c, struct uk_gpu_kernel_count
 static void add(struct uk_amdgpu_counts *to, const struct uk_amdgpu_counts *from) {
     for (int i = 0; i < UK_AMDGPU_N_KINDS; i++)
         to->instructions[i] += from->instructions[i];
+    to->executed_blocks += from->executed_blocks;
+    to->kinds += from->kinds;
     to->flops += from->flops;
     to->matrix_multiply_adds += from->matrix_multiply_adds;
     to->load_bytes += from->load_bytes;
@@ -105,6 +107,8 @@ static void record_launch(void *counts, const struct uk_amdgpu_kernel *k, const 
     }
     const uint64_t blocks = (uint64_t)how->grid[0] * how->grid[1] * how->grid[2];
 
+    c->is_by_data |= c->is_partial && !executed->kinds;
+    c->is_partial |= executed->executed_blocks < blocks;
     to->threads = how->block[0] * how->block[1] * how->block[2];
     to->launches++;
     to->blocks += blocks;
@@ -114,17 +118,17 @@ static void record_launch(void *counts, const struct uk_amdgpu_kernel *k, const 
     add_instructions(c, to, k);
 }
 
-void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target) {
+void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target, bool by_kind) {
     const struct uk_target *t = uk_targets;
 
     while (strncmp(t->name, target, strlen(t->name)))
         t++;
     *c = (struct uk_gpu_counts){.core = uk_core_find(t->row)};
-    uk_sim_observe(record_launch, c, c->core);
+    uk_sim_observe(record_launch, c, c->core, by_kind);
 }
 
 int uk_gpu_counts_end(struct uk_gpu_counts *c) {
-    uk_sim_observe(NULL, NULL, NULL);
+    uk_sim_observe(NULL, NULL, NULL, false);
     return c->failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
 }
 
@@ -183,6 +187,10 @@ static void print_histogram(const struct uk_gpu_kernel_counts *k) {
 void uk_gpu_counts_print_cycles(const struct uk_gpu_kernel_counts *k, const struct uk_core *core) {
     const double ideal = (double)k->all.distinct_lines;
 
+    if (k->all.kinds)
+        printf("  %" PRIu64 " of %" PRIu64 " blocks executed: the others are of the same %" PRIu64
+               " kind%s\n",
+               k->all.executed_blocks, k->blocks, k->all.kinds, k->all.kinds == 1 ? "" : "s");
     printf("  cycles: %.0f, bounded by %s; %" PRIu64
            " blocks on %d units, %d resident in each; units busy %.0f %%, "
            "tail %.0f %%\n",

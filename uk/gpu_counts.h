@@ -26,12 +26,15 @@ struct uk_gpu_counts {
     int kernels;
     struct uk_gpu_kernel_counts *kernel;
     const struct uk_core *core; /* the GPU's row */
+    bool is_partial;            /* by kind: a launch has executed only some blocks */
+    bool is_by_data;            /* a later one depends on data, which the earlier one may not have computed */
     bool failed;                /* out of memory */
 };
 
-/* Between begin and end, launches on a simulated GPU of the target are added to *c. uk_gpu_counts_end()
- * returns the exit status; free the counts in any case. */
-void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target);
+/* Between begin and end, launches on a simulated GPU of the target are added to *c. by_kind: of blocks that
+ * execute the same instructions only one or two are executed, so outputs are not computed.
+ * uk_gpu_counts_end() returns the exit status; free the counts in any case. */
+void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target, bool by_kind);
 int uk_gpu_counts_end(struct uk_gpu_counts *c);
 void uk_gpu_counts_free(struct uk_gpu_counts *c);
 /* Prints a kernel's cycles, what bounds them, and its lines of memory. */

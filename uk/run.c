@@ -130,7 +130,7 @@ static int call_gpu(struct run *r, const struct uk_arguments *a, const int64_t *
     r->gpu.scalars = r->scalars;
     r->gpu.data = &r->data;
     if (counting)
-        uk_gpu_counts_begin(&counts, r->job.options.target);
+        uk_gpu_counts_begin(&counts, r->job.options.target, false);
     int status = uk_gpu_run(&r->gpu, returned);
     if (counting && !status)
         status = uk_gpu_counts_end(&counts);

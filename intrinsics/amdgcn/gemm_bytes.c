@@ -36,8 +36,8 @@ void UK_SYMBOL(int64_t k, const UK_SHARED int8_t *a, int64_t lda, int64_t sa, co
         for (int i = 0; i < MR; i++)
 #pragma unroll
             for (int j = 0; j < NR; j++)
-                sum[i][j] = __builtin_amdgcn_sdot4(x[i / GROUP][i % GROUP], y[j / GROUP][j % GROUP],
-                                                   sum[i][j], false);
+                sum[i][j] =
+                    __builtin_amdgcn_sdot4(x[i / GROUP][i % GROUP], y[j / GROUP][j % GROUP], sum[i][j], 0);
     }
 #pragma unroll
     for (int i = 0; i < MR * NR; i++)

@@ -5,7 +5,7 @@
 #include <threads.h>
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
-#include "state.h"
+#include "kinds.h"
 
 const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS] = {
     "fma",   "valu",     "matrix",    "salu", "smem",    "load",
@@ -321,7 +321,7 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_am
     run.max_steps = launch->max_steps ? launch->max_steps : (uint64_t)1 << 32;
     run.block.lds_bytes = kernel->lds_bytes + launch->lds_bytes;
     if (uk_arguments(gpu, kernel, launch, arguments, &run))
-        status = uk_amdgpu_run(&run, &k->descriptor);
+        status = uk_amdgpu_run(&run, &k->descriptor, launch->by_kind && launch->core ? uk_run_kinds : NULL);
     else
         status = uk_amdgpu_fail(gpu, UK_AMDGPU_NO_MEMORY, "no memory for arguments");
     uk_forget_shadows(gpu);

@@ -100,6 +100,11 @@ struct uk_amdgpu_launch {
      * the order of blocks with x first; or both NULL. */
     const struct uk_core *core;
     struct uk_block_time *times;
+    /* With `times`: executes only one or two blocks of each kind, and counts the others like these. Blocks
+     * are of one kind if their waves execute the same instructions with the same EXEC. Buffers then have
+     * results of some blocks only. All blocks are executed if a branch, EXEC or an address depends on data.
+     */
+    bool by_kind;
 };
 
 /* Kinds of instructions. */
@@ -123,6 +128,8 @@ extern const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS];
 
 struct uk_amdgpu_counts {
     uint64_t instructions[UK_AMDGPU_N_KINDS];
+    uint64_t executed_blocks;
+    uint64_t kinds;                   /* of blocks; 0: all are executed, without by_kind or because of data */
     uint64_t flops;                   /* in f32 and f64, per active lane; a multiply-add is two */
     uint64_t matrix_multiply_adds;    /* of matrix instructions, integers too */
     uint64_t load_bytes, store_bytes; /* from and to buffers and scratch, per active lane */

@@ -18,13 +18,15 @@ static void (*observer)(void *user, const struct uk_amdgpu_kernel *kernel, const
                         const struct uk_amdgpu_counts *counts);
 static void *observer_user;
 static const struct uk_core *observer_core;
+static bool observer_by_kind;
 
 void uk_sim_observe(void (*seen)(void *user, const struct uk_amdgpu_kernel *kernel,
                                  const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *counts),
-                    void *user, const struct uk_core *core) {
+                    void *user, const struct uk_core *core, bool by_kind) {
     observer = seen;
     observer_user = user;
     observer_core = core;
+    observer_by_kind = by_kind;
 }
 
 struct device {
@@ -169,7 +171,8 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
                                    .block = {block[0], block[1], block[2]},
                                    .lds_bytes = shared,
                                    .seed = d->seed,
-                                   .core = observer_core};
+                                   .core = observer_core,
+                                   .by_kind = observer_by_kind};
     const uint32_t n = k->n_arguments;
     const size_t should = n ? k->arguments[n - 1].offset + k->arguments[n - 1].size : 0;
     struct uk_amdgpu_counts counts = {.flops = 0};

@@ -116,9 +116,8 @@ enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* Computes each active lane's address; a report if one is undefined. */
-static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
-                                        uint64_t exec, uint64_t *address) {
+enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                                 uint64_t *address) {
     const struct uk_amdgpu_operand *a = &i->o[!(i->op->flags & F_WRITE)], *s = &i->o[2];
     const bool scalar = s->kind == UK_AMDGPU_OPERAND_S;
     uint64_t base = 0, undefined = 0;

@@ -35,6 +35,7 @@ enum { MACHINE_AMDGPU = 224, FLAGS_MACH = 0xff };
 
 struct uk_amdgpu_wave;
 struct uk_amdgpu_inst;
+struct uk_footprint;
 
 enum uk_amdgpu_operand_kind {
     UK_AMDGPU_OPERAND_NONE,
@@ -260,7 +261,10 @@ struct uk_amdgpu_run_state {
     const struct uk_amdgpu_launch *launch;
     struct uk_amdgpu_counts *counts;
     uint64_t steps, max_steps, random;
-    uint64_t lds_cycles, lines; /* of the launch before this block; with `times` */
+    uint64_t lds_cycles, lines;     /* of the launch before this block; with `times` */
+    struct uk_footprint *footprint; /* per access to buffers, of the present block; NULL: not recorded */
+    const uint32_t *access;         /* per instruction: which access it is */
+    bool in_l2;                     /* loads of lines take L2's latency, new ones too */
     uint64_t arguments, packet;
     uint8_t *scratch; /* of all waves of a block, followed by its undefined bits */
     struct uk_amdgpu_wave *waves[UK_AMDGPU_MAX_WAVES];
@@ -335,8 +339,15 @@ const char *uk_amdgpu_operands(struct uk_amdgpu_inst *);
 void uk_constant(struct uk_amdgpu_operand *, enum uk_amdgpu_type);
 /* matrix.c: the same check for a matrix instruction. */
 const char *uk_check_matrix(struct uk_amdgpu_inst *);
-/* wave.c: runs a launch. */
-enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *);
+/* wave.c: runs a launch, by the function if that is not NULL and does not return false; one of its blocks;
+ * sets the block's id; the state in which a wave of it begins. */
+enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *,
+                                    bool by_kind(struct uk_amdgpu_run_state *,
+                                                 const struct uk_amdgpu_descriptor *));
+void uk_amdgpu_run_block(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *, uint64_t block);
+void uk_block_begin(struct uk_amdgpu_run_state *, uint64_t block);
+void uk_begin_wave(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *, struct uk_amdgpu_wave *,
+                   uint32_t number);
 
 /* time.c: the cycles of a block, for launches with `times`. */
 uint8_t uk_cycles(const struct uk_core *, const struct uk_amdgpu_inst *);
@@ -404,6 +415,9 @@ struct uk_amdgpu_places {
 };
 /* The new value of a register, or of its undefined bits, from the bytes of memory and the old value. */
 uint32_t uk_loaded(const struct uk_amdgpu_inst *, uint32_t before, const uint8_t *bytes);
+/* The address of each active lane's access to a buffer; a report if one is undefined. */
+enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, uint64_t exec,
+                                 uint64_t *address);
 /* scalar.c: the bits of an operand, and which of them are undefined. */
 enum uk_amdgpu_step uk_scalar_source(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *,
                                      const struct uk_amdgpu_operand *, uint64_t *value, uint64_t *undefined);

@@ -9,8 +9,8 @@
  *
  * Sources: AMD's manuals of the Vega 7nm and CDNA 2 instruction sets; CLRX, "GCN ISA Instruction Timings".
  */
+#include "footprint.h"
 #include "matrix.h"
-#include "state.h"
 
 /* Cycles in which a SIMD of 16 lanes executes an instruction of a wave, and the factor for those that run at
  * a quarter of that rate. */
@@ -107,9 +107,10 @@ bool uk_time_lines(struct uk_amdgpu_wave *w, struct uk_amdgpu_event *e, uint64_t
         if (is_new < 0)
             return false;
         run->counts->distinct_lines += (uint64_t)is_new;
-        if (is_new)
+        if (is_new && !run->in_l2)
             e->done = w->clock + (uint64_t)d->latency.memory;
     }
     run->counts->lines += n;
-    return true;
+    return !run->footprint || !lanes ||
+           uk_footprint_add(&run->footprint[run->access[e->inst->number]], lanes, address, size);
 }

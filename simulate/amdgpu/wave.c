@@ -66,8 +66,8 @@ static void uk_begin_scalars(struct uk_amdgpu_run_state *run, const struct uk_am
     uk_set_s(w, PRIVATE_BASE + 1, (uint32_t)(PRIVATE_APERTURE >> 32));
 }
 
-static void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
-                          struct uk_amdgpu_wave *w, uint32_t number) {
+void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
+                   struct uk_amdgpu_wave *w, uint32_t number) {
     const uint32_t *size = run->launch->block;
     const uint32_t threads = size[0] * size[1] * size[2], left = threads - UK_AMDGPU_LANES * number;
     const unsigned axes = descriptor->rsrc2 >> 11 & 3;
@@ -204,6 +204,33 @@ static void uk_run_group(struct uk_amdgpu_run_state *run) {
     }
 }
 
+void uk_block_begin(struct uk_amdgpu_run_state *run, uint64_t block) {
+    const uint32_t *grid = run->launch->grid;
+
+    run->block.id[0] = (uint32_t)(block % grid[0]);
+    run->block.id[1] = (uint32_t)(block / grid[0] % grid[1]);
+    run->block.id[2] = (uint32_t)(block / grid[0] / grid[1]);
+}
+
+void uk_amdgpu_run_block(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
+                         uint64_t block) {
+    uk_block_begin(run, block);
+    run->block.number = (uint32_t)block + 1;
+    run->block.epoch = 1;
+    memset(run->block.lds_undefined, 255, run->block.lds_bytes);
+    memset(run->block.lds, 0xa5, run->block.lds_bytes);
+    uk_simt_shadow_end(&run->block.shadow);
+    if (!uk_simt_shadow_begin(&run->block.shadow, run->block.lds_bytes)) {
+        run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for LDS");
+        return;
+    }
+    for (uint32_t w = 0; w < run->block.n_waves; ++w)
+        uk_begin_wave(run, descriptor, run->waves[w], w);
+    uk_time_begin(run, block);
+    uk_run_group(run);
+    uk_time_end(run);
+}
+
 static uint64_t uk_gcd(uint64_t a, uint64_t b) {
     return b ? uk_gcd(b, a % b) : a;
 }
@@ -218,29 +245,14 @@ static void uk_run_blocks(struct uk_amdgpu_run_state *run, const struct uk_amdgp
 
     while (n && uk_gcd(step, n) != 1)
         ++step;
-    for (uint64_t i = 0; i < n && !run->status; ++i, at = (at + step) % n) {
-        run->block.id[0] = (uint32_t)(at % grid[0]);
-        run->block.id[1] = (uint32_t)(at / grid[0] % grid[1]);
-        run->block.id[2] = (uint32_t)(at / grid[0] / grid[1]);
-        run->block.number = (uint32_t)i + 1;
-        run->block.epoch = 1;
-        memset(run->block.lds_undefined, 255, run->block.lds_bytes);
-        memset(run->block.lds, 0xa5, run->block.lds_bytes);
-        uk_simt_shadow_end(&run->block.shadow);
-        if (!uk_simt_shadow_begin(&run->block.shadow, run->block.lds_bytes)) {
-            run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for LDS");
-            return;
-        }
-        for (uint32_t w = 0; w < run->block.n_waves; ++w)
-            uk_begin_wave(run, descriptor, run->waves[w], w);
-        uk_time_begin(run, at);
-        uk_run_group(run);
-        uk_time_end(run);
-    }
+    for (uint64_t i = 0; i < n && !run->status; ++i, at = (at + step) % n)
+        uk_amdgpu_run_block(run, descriptor, at);
+    run->counts->executed_blocks = n;
 }
 
-enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *run,
-                                    const struct uk_amdgpu_descriptor *descriptor) {
+enum uk_amdgpu_status
+uk_amdgpu_run(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
+              bool by_kind(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *)) {
     const uint32_t *size = run->launch->block;
     bool memory = true;
 
@@ -260,10 +272,10 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *run,
         inst->waited[0] = inst->waited[1] = 0;
         inst->cycles = run->launch->core ? uk_cycles(run->launch->core, inst) : 0;
     }
-    if (memory && run->block.lds && run->block.lds_undefined && run->scratch)
-        uk_run_blocks(run, descriptor);
-    else
+    if (!memory || !run->block.lds || !run->block.lds_undefined || !run->scratch)
         run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for a block's waves");
+    else if (!by_kind || !by_kind(run, descriptor))
+        uk_run_blocks(run, descriptor);
     for (uint32_t i = 0; i < run->code->n; ++i)
         if (run->code->inst[i].op)
             run->counts->instructions[run->code->inst[i].op->kind] += run->code->inst[i].n_executed;

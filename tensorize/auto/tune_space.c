@@ -200,7 +200,7 @@ static enum uk_status start_with(struct visit *v, const struct uk_statement *t, 
         return status;
     s->wanted_stage = t->label;
     s->wanted_kernel = kernel ? kernel : "";
-    status = uk_auto_schedule(s);
+    status = s->target->arch->is_device ? uk_auto_device(s) : uk_auto_schedule(s);
     for (const struct uk_stage *st = s->stages; st && !status; st = st->next) {
         if (strcmp(st->name, t->label))
             continue;

@@ -164,14 +164,33 @@ static bool divide(struct uk_schedule *s, struct uk_node *n) {
     return n->upper && !uk_name_add(s, name);
 }
 
+/* True if the condition is the same for 0 <= v < n: comparisons do not mention v, or compare v plus a
+ * multiple of n with such a multiple. */
+static bool is_same_for_all(const struct uk_index *e, const struct uk_var *v, int64_t n) {
+    int64_t step;
+
+    if (!uk_mentions(e, v))
+        return true;
+    if (e->op == UK_I_AND)
+        return is_same_for_all(e->a, v, n) && is_same_for_all(e->b, v, n);
+    return e->op == UK_I_LT && step_of(e->a, v, &step) && step == 1 && is_multiple(e->a, v, n) &&
+           !uk_mentions(e->b, v) && is_multiple(e->b, v, n);
+}
+
 /* Puts a condition that is the same in all iterations of an innermost loop in front of it, so that both sides
  * may be vectors. False: no memory. */
 static bool unswitch(struct uk_schedule *s, struct uk_node *n) {
     struct uk_node *branch = n->body, *loop[2];
+    int64_t lower, upper;
 
     if (n->op != UK_N_FOR || n->loop != UK_LOOP_SERIAL || !branch || branch->next || branch->op != UK_N_IF ||
-        !branch->other || uk_mentions(branch->condition, n->var))
+        !branch->other || !uk_index_is_int(n->lower, &lower) || lower || !uk_index_is_int(n->upper, &upper) ||
+        upper < 1 || !is_same_for_all(branch->condition, n->var, upper))
         return true;
+    struct uk_index *condition =
+        uk_substitute(s->arena, branch->condition, n->var, uk_index_int(s->arena, 0));
+    if (!condition)
+        return false;
     for (int i = 0; i < 2; i++) {
         const struct uk_node *store = i ? branch->other : branch->body;
 
@@ -188,7 +207,7 @@ static bool unswitch(struct uk_schedule *s, struct uk_node *n) {
     *n = (struct uk_node){.op = UK_N_IF,
                           .next = n->next,
                           .stage = branch->stage,
-                          .condition = branch->condition,
+                          .condition = condition,
                           .body = loop[0],
                           .other = loop[1]};
     return true;

@@ -426,6 +426,21 @@ MATRIX_TIMES = {
     "matrix_f64": (F64 + "v_mov_b32 v6, 0\n", 64, lambda *_: (36, 0, 0, 0, 36, 32)),
 }
 
+# Kernels of 8 blocks, and how many kinds of these there are; 0: they cannot be told. s2 is the block.
+MOVED = "s_lshl_b32 s8, s2, 8\nv_add_u32 v10, s8, v10\n"
+KINDS = {
+    "alike": (MOVED + LOAD + WAIT, 1),
+    "alternate": (MOVED + LOAD + WAIT + "s_bitcmp1_b32 s2, 0\ns_cbranch_scc1 other\nv_mov_b32 v3, 0\nother:\n", 2),
+    "lanes": ("v_cmp_gt_u32 vcc, s2, v0\ns_and_saveexec_b64 s[8:9], vcc\n" + LOAD + WAIT, 8),
+    "loops": ("s_lshr_b32 s8, s2, 1\nagain:\ns_add_i32 s8, s8, -1\nv_mov_b32 v3, 0\ns_cmp_gt_i32 s8, 0\ns_cbranch_scc1 again\n", 3),
+    # v3 is written for some lanes, and other lanes keep an older value.
+    "merged": (MOVED + "v_mov_b32 v3, 0\ns_mov_b64 exec, 0xff\nv_mov_b32 v3, 4\ns_mov_b64 exec, -1\nv_add_u32 v10, v3, v10\n" + LOAD + WAIT, 1),
+    "data": ("s_load_dword s8, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 other\nv_mov_b32 v3, 0\nother:\n", 0),
+    "shared_data": ("v_mov_b32 v2, 0\nds_write_b32 v10, v2\ns_waitcnt lgkmcnt(0)\nds_read_b32 v2, v10\ns_waitcnt lgkmcnt(0)\n"
+                    "v_cmp_eq_u32 vcc, 0, v2\ns_cbranch_vccnz other\nv_mov_b32 v3, 0\nother:\n", 0),
+    "gather": (LOAD + WAIT + "v_and_b32 v10, 0xffc, v2\n" + LOAD + WAIT, 0),
+}
+
 
 def times(bench):
     program = pathlib.Path(bench.rest[0]).resolve()
@@ -448,6 +463,16 @@ def times(bench):
             loads = text.count(LOAD)
             if found != [[*wanted[:4], matrix, 2 * ("ds_read" in text), loads * 256 // line, wanted[4]]] or lines != [loads * 256 // line, (loads > 0) * 256 // line]:
                 sys.exit(f"{gpu}: {name}: {found}, lines {lines}, not {wanted}")
+        image = bench.assemble(gpu, kernels(gpu, {name: test[0] for name, test in KINDS.items()}), f"kinds.{gpu}")
+        for name, (_, kinds) in KINDS.items():
+            *whole, lines = blocks(gpu, image, name, 8, 64)
+            *found, last = blocks(gpu, image, name, 8, 64, "kinds")
+            if [b[:-1] for b in whole] != [b[:-1] for b in found] or last != [*lines, min(2 * kinds or 8, 8), kinds]:
+                sys.exit(f"{gpu}: {name} by kinds: {found}, {last}, not {whole}, {lines}, {kinds} kinds")
+        endless = bench.assemble(gpu, kernels(gpu, {"endless": "again:\ns_branch again\n"}), f"endless.{gpu}")
+        out = subprocess.run([program, gpu, endless, "endless", "8", "64", "kinds"], capture_output=True, text=True, check=False, timeout=30)
+        if out.returncode != 1 or "endless ended after 1048576 instructions of waves, the limit" not in out.stdout:
+            sys.exit(f"{gpu}: endless: {out.returncode}, {out.stdout}")
         source = bench.folder / f"product.{gpu}.s"
         bench.tool("clang", "--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib", "-O3", "-S", "-o", source, pathlib.Path(bench.source) / "programs.c")
         text = source.read_text()

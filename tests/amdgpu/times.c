@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* times GPU FILE.hsaco KERNEL GRID BLOCK [M N K]: launches a kernel on one buffer, or a product of three, and
- * prints the latencies of the GPU's row, then for each block its cycles. */
+/* times GPU FILE.hsaco KERNEL GRID BLOCK [M N K | kinds]: launches a kernel on one buffer, or a product of
+ * three, and prints the latencies of the GPU's row, then for each block its cycles, then lines. kinds:
+ * executes some blocks of each kind, and also prints how many, and the number of kinds. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "amdgpu.h"
 #include "machine/machine.h"
 
-enum { BYTES = 1 << 16, MOST = 1 << 20, BLOCKS = 64 };
+enum { BYTES = 1 << 16, MOST = 1 << 20, BLOCKS = 64, STEPS = 1 << 20 };
 
 int main(int argc, char **argv) {
     static unsigned char data[MOST];
@@ -29,7 +30,9 @@ int main(int argc, char **argv) {
     const struct uk_amdgpu_launch launch = {.grid = {(uint32_t)atoi(argv[4]), 1, 1},
                                             .block = {(uint32_t)atoi(argv[5]), 1, 1},
                                             .core = core,
-                                            .times = times};
+                                            .times = times,
+                                            .max_steps = STEPS,
+                                            .by_kind = argc == 7 && !strcmp(argv[6], "kinds")};
     for (int i = 0; i < 3 && argc > 8; i++)
         size[i] = atoi(argv[6 + i]);
     if (uk_amdgpu_launch(gpu, uk_amdgpu_find(object, argv[3]), &launch, arguments, argc > 8 ? 6 : 1,
@@ -45,7 +48,10 @@ int main(int argc, char **argv) {
         printf("%.0f %.0f %.0f %.0f\n", (double)times[b].matrix, (double)times[b].shared,
                (double)times[b].lines, (double)times[b].alone);
     }
-    printf("%" PRIu64 " %" PRIu64 "\n", counts.lines, counts.distinct_lines);
+    printf("%" PRIu64 " %" PRIu64, counts.lines, counts.distinct_lines);
+    if (launch.by_kind)
+        printf(" %" PRIu64 " %" PRIu64, counts.executed_blocks, counts.kinds);
+    printf("\n");
     fclose(file);
     uk_amdgpu_close(gpu);
     return 0;

@@ -167,7 +167,7 @@ def bytes_broken():
     expect("bytes, imported", verify("bytes_import", text, declaration), 0, "mm update: ok")
     for number, (right, slip) in enumerate((
         ("a += (int)lda", "a += (int)ldb"), ("s + i * stride", "s + i * 16"), ("left > 0", "left > TERMS"), ("= c[i];", "= 0;"),
-        ("x[i / GROUP][i % GROUP]", "x[i / GROUP][(i + 1) % GROUP]"), ("sdot4", "udot4"), ("c[i] = sum", "c[i ^ 1] = sum"),
+        ("x[i / GROUP][i % GROUP]", "x[i / GROUP][(i + 1) % GROUP]"), ("TERMS = 4", "TERMS = 8"), ("c[i] = sum", "c[i ^ 1] = sum"),
     )):
         assert right in text, right
         expect(f"bytes: {slip}", verify(f"bytes_{number}", text.replace(right, slip), declaration), 1, "WRONG in case")

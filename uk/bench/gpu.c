@@ -15,7 +15,7 @@
 #include "show.h"
 #include "target/target.h"
 
-enum { DEFAULT_SIZE = 512, LARGEST_SIZE = 4096, LEAST_SIZE = 64 };
+enum { DEFAULT_SIZE = 512 };
 
 /* ---- a program ---- */
 
@@ -71,33 +71,44 @@ static int prepare(struct gpu_report *r, const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     int status = choose_sizes(r, a);
 
-    if (!status)
-        status = uk_data_create(&r->data, p, r->sizes);
-    if (!status)
-        uk_data_integers(&r->data);
-    return status;
+    return status ? status : uk_data_create(&r->data, p, r->sizes);
 }
 
-static int run(struct gpu_report *r, const struct uk_target *t) {
+/* Runs the function in the simulator and counts. by_kind: executes only some blocks, as long as no launch
+ * depends on what others would have computed. */
+static int count(struct gpu_report *r, const struct uk_target *t, bool by_kind,
+                 struct uk_gpu_counts *counts) {
     const struct uk_gpu_call call = {.module = r->module,
                                      .target = t->name,
                                      .kind = t->arch->gpu,
                                      .device = "sim",
                                      .sizes = r->arguments,
                                      .scalars = r->scalars,
-                                     .data = &r->data};
-    struct uk_gpu_counts counts;
+                                     .data = &r->data,
+                                     .is_repeated = !by_kind};
     enum uk_status returned = UK_OK;
 
-    uk_gpu_counts_begin(&counts, t->name);
+    uk_data_integers(&r->data);
+    uk_gpu_counts_begin(counts, t->name, by_kind);
     int status = uk_gpu_run(&call, &returned);
-    const int ended = uk_gpu_counts_end(&counts);
+    const int ended = uk_gpu_counts_end(counts);
 
     if (!status)
         status = ended;
     if (!status && returned)
         status = uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s",
                              r->job.program->name, uk_status_text(returned));
+    return status;
+}
+
+static int run(struct gpu_report *r, const struct uk_target *t) {
+    struct uk_gpu_counts counts;
+    int status = count(r, t, true, &counts);
+
+    if (!status && counts.is_by_data) {
+        uk_gpu_counts_free(&counts);
+        status = count(r, t, false, &counts);
+    }
     for (int i = 0; i < counts.kernels && !status; i++)
         status = uk_bench_print_gpu_kernel(&counts.kernel[i], t);
     if (!status)
@@ -146,25 +157,39 @@ static bool is_given(const struct uk_arguments *a, const struct uk_var *v) {
     return false;
 }
 
-/* Compiles products of decreasing size with automatic schedules, until one uses the kernel. */
-static int compile_with(struct gpu_report *r, const struct uk_arguments *a, const struct uk_kernel *k) {
-    for (int64_t size = LARGEST_SIZE; size >= LEAST_SIZE; size /= 2) {
-        for (struct uk_var *v = r->job.program->sizes; v; v = v->next)
-            if (!is_given(a, v)) {
-                v->has_default = true;
-                v->default_value = size;
-            }
-        const enum uk_status s = uk_compile(r->job.program, &r->job.options, &r->module);
+static bool is_used(struct uk_module *m, const struct uk_kernel *k) {
+    for (int i = 0; uk_module_kernel(m, i); i++)
+        if (!strcmp(uk_module_kernel(m, i), uk_kernel_symbol(k)))
+            return true;
+    return false;
+}
 
+/* Compiles the product with the automatic schedule for each kernel, until one uses this kernel. */
+static int compile_with(struct gpu_report *r, const struct uk_arguments *a, const struct uk_kernel *k) {
+    int cursor = 0;
+
+    for (struct uk_var *v = r->job.program->sizes; v; v = v->next)
+        if (!is_given(a, v)) {
+            v->has_default = true;
+            v->default_value = DEFAULT_SIZE;
+        }
+    for (;;) {
+        char *steps;
+        enum uk_status s = uk_schedule_start(r->job.program, &r->job.options, &cursor, &steps);
+
+        if (s || !steps)
+            return s ? uk_job_failed(&r->job, s) : UK_EXIT_OK;
+        s = uk_program_schedule(r->job.program, "schedule", steps, strlen(steps));
+        uk_text_free(steps);
+        if (!s)
+            s = uk_compile(r->job.program, &r->job.options, &r->module);
         if (s)
             return uk_job_failed(&r->job, s);
-        for (int i = 0; uk_module_kernel(r->module, i); i++)
-            if (!strcmp(uk_module_kernel(r->module, i), uk_kernel_symbol(k)))
-                return UK_EXIT_OK;
+        if (is_used(r->module, k))
+            return UK_EXIT_OK;
         uk_module_destroy(r->module);
         r->module = NULL;
     }
-    return UK_EXIT_OK;
 }
 
 static int begin_kernel(struct gpu_report *r, const struct uk_arguments *a, const struct uk_kernel *k) {

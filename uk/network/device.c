@@ -122,7 +122,7 @@ int uk_net_call_device(struct uk_net_job *j, int layer) {
 static int count_all(struct uk_net_job *j) {
     struct uk_gpu_counts counts;
 
-    uk_gpu_counts_begin(&counts, j->arguments->target);
+    uk_gpu_counts_begin(&counts, j->arguments->target, false);
     int status = run_all(j);
     const int counted = uk_gpu_counts_end(&counts);
     if (!status && !(status = counted))
@@ -187,7 +187,7 @@ static int count_layers(struct uk_net_job *j) {
     for (int i = 0; (l = uk_network_layer(j->network, i)) && !status; i++) {
         struct uk_gpu_counts counts;
 
-        uk_gpu_counts_begin(&counts, j->arguments->target);
+        uk_gpu_counts_begin(&counts, j->arguments->target, false);
         status = uk_net_call_device(j, i);
         const int counted = uk_gpu_counts_end(&counts);
         if (!status && !(status = counted))

@@ -9,7 +9,12 @@
 #include "auto/stage.h"
 #include "auto/steps.h"
 
-enum { VECTOR_BYTES = 16, MOST_ELEMENTS = 4 };
+enum {
+    VECTOR_BYTES = 16,
+    MOST_ELEMENTS = 4,
+    /* blocks of a compute unit, from which the last ones leave few of the units idle */
+    ROUNDS = 4
+};
 
 struct spreading {
     struct uk_schedule *s;
@@ -82,14 +87,15 @@ static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
     return bytes * MOST_ELEMENTS > VECTOR_BYTES ? VECTOR_BYTES / bytes : MOST_ELEMENTS;
 }
 
-/* Threads per block: one wave if sums are too few to occupy all compute units with larger blocks. */
+/* Threads per block: one wave if sums are too few to occupy all compute units evenly with larger blocks. */
 static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_device *d = &s->target->machine.core.device;
     double elements = 1;
 
     for (int i = 0; i < st->loops; i++)
         elements *= uk_device_is_free(st, i) ? uk_values_estimate(s, st, st->loop[i]) : 1;
-    return st->statement->reduce != UK_REDUCE_NONE && elements < (double)d->units * AUTO_BLOCK_THREADS
+    return st->statement->reduce != UK_REDUCE_NONE &&
+                   elements < (double)ROUNDS * d->units * AUTO_BLOCK_THREADS
                ? d->lanes
                : AUTO_BLOCK_THREADS;
 }

@@ -370,8 +370,11 @@ static enum uk_status tensorize(struct uk_product *p) {
         p->st->plain_loops_reason = uk_format(p->s->arena, "its kernel was refused: %s", refusal);
         return p->st->plain_loops_reason ? UK_OK : uk_out_of_memory(p->s->context);
     }
+    const char *wanted = uk_device_wanted_kernel(p);
+    if (wanted && !*wanted)
+        return UK_OK;
     if (step)
-        step->subject = "auto";
+        step->subject = wanted ? wanted : "auto";
     enum uk_status status = uk_begin_draft(p->s, p->st, UK_DRAFT_KERNEL);
     if (status)
         return status;

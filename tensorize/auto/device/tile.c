@@ -6,6 +6,7 @@
  * small output is divided into parts, which a second kernel adds.
  */
 #include <float.h>
+#include <string.h>
 #include "product.h"
 #include "registry/operation.h"
 
@@ -17,6 +18,11 @@ enum {
     MIN_THREADS_PER_AXIS = 8,
     /* registers besides sums, operands read from shared memory, and copies in flight */
     SPARE_REGISTERS = 10,
+    /* registers for tests at edges, if the compiler has so many; measured: 18 to 23 */
+    GUARD_REGISTERS = 20,
+    /* instructions of a wave to test an element that it copies at an edge; counted: 5.0 to 6.5, 5.7 to 8.0 */
+    GUARD_VECTOR = 5,
+    GUARD_SCALAR = 7,
     /* registers for each element that a thread copies, its share of addresses included; measured */
     REGISTERS_PER_COPY = 4,
     /* minimum waves per SIMD: one computes while another waits */
@@ -75,15 +81,28 @@ static int64_t shared_of(const struct uk_product *p, const struct uk_tile *t) {
     return 2 * (int64_t)(step * (size_t)t->threads + 2 * UK_GROUP * sizeof(float)) * t->terms;
 }
 
+static double in_last(double all, double tile) {
+    return all - (ceiling(all, tile) - 1) * tile;
+}
+
+/* True if a block extends past the last row or column. */
+static bool has_edges(const struct uk_product *p, const struct uk_tile *t) {
+    const double rows = t->rows * t->threads, columns = t->columns * t->threads;
+
+    return in_last(p->row_values, rows) < rows || in_last(p->column_values, columns) < columns;
+}
+
 /* Number of blocks resident on a compute unit; 0: the tile does not fit. */
 static int resident(const struct uk_product *p, const struct uk_tile *t) {
     const struct uk_device *d = &p->s->target->machine.core.device;
-    const int registers = registers_of(p->st, t), threads = t->threads * t->threads;
+    const int registers = registers_of(p->st, t), threads = t->threads * t->threads,
+              guarded = registers + (has_edges(p, t) ? GUARD_REGISTERS : 0), least = WAVES * d->simds;
 
-    return uk_device_resident(d, registers, 0, d->lanes) < WAVES * d->simds || threads > d->threads ||
-                   register_bytes_of(p, t) > d->register_bytes
-               ? 0
-               : uk_device_resident(d, registers, shared_of(p, t), threads);
+    if (uk_device_resident(d, registers, 0, d->lanes) < least || threads > d->threads ||
+        register_bytes_of(p, t) > d->register_bytes)
+        return 0;
+    return uk_device_resident(d, uk_device_resident(d, guarded, 0, d->lanes) < least ? registers : guarded,
+                              shared_of(p, t), threads);
 }
 
 /* Cycles of the SIMD for a thread's arithmetic of one term. */
@@ -94,35 +113,95 @@ static double arithmetic(const struct uk_product *p, const struct uk_tile *t) {
     return t->instructions * cycles;
 }
 
-/* Lines that a block loads in a step: of an operand that is contiguous along the sum, one for each row. */
-static double lines_of(const struct uk_product *p, int o, int each, const struct uk_tile *t) {
-    const struct uk_device *d = &p->s->target->machine.core.device;
-    const double rows = each * t->threads, bytes = (double)bytes_of_operand(p, o);
+/* ---- what a block uses ---- */
 
-    return uk_device_is_contiguous(&p->st->operand[o], p->sum) ? rows * ceiling(t->terms * bytes, d->line)
-                                                               : t->terms * ceiling(rows * bytes, d->line);
+/* The elements of the output in a block. Guarded: it extends past the last row or column, so that each access
+ * of a copy has a test: a vector along the sum, or a single element. */
+struct extent {
+    double rows, columns;
+    bool is_guarded;
+};
+
+static int64_t gcd(int64_t a, int64_t b) {
+    return b ? gcd(b, a % b) : a;
 }
 
-/* What a block uses. A wave waits for what it reads from shared memory, unless arithmetic of the term before
- * takes as long, and for its loads, if a step takes less time than these. */
-static struct uk_block_time block_of(const struct uk_product *p, const struct uk_tile *t, double steps) {
+/* Mean number of lines of adjacent bytes in one of many rows, which begin `pitch` bytes apart. */
+static double lines_of_run(const struct uk_device *d, double bytes, double pitch) {
+    const double granule = (double)gcd((int64_t)pitch, d->line);
+
+    return 1 + (ceiling(bytes, granule) - 1) * granule / d->line;
+}
+
+/* True if a test at an edge is of a vector along the sum, which is whole or does not exist. */
+static bool has_guarded_vectors(const struct uk_product *p, int o) {
+    const int64_t terms = uk_constant_extent(p->st, p->sum);
+
+    return uk_device_is_contiguous(&p->st->operand[o], p->sum) && terms > 0 &&
+           terms % (READ / (int64_t)bytes_of_operand(p, o)) == 0;
+}
+
+/* Lines that a block loads of an operand in a step, those of each instruction counted once. `axis` is the
+ * loop of the output that moves the operand, of which a block has n values. */
+static double lines_of(const struct uk_product *p, const struct uk_tile *t, int o, double axis, double n,
+                       bool is_guarded) {
+    const struct uk_device *d = &p->s->target->machine.core.device;
+    const bool along_sum = uk_device_is_contiguous(&p->st->operand[o], p->sum);
+    const double bytes = (double)bytes_of_operand(p, o), terms = t->terms,
+                 pitch = bytes * (along_sum ? uk_values_estimate(p->s, p->st, p->sum) : axis),
+                 runs = along_sum ? n : terms, all = along_sum ? terms : n;
+
+    if (!is_guarded || has_guarded_vectors(p, o))
+        return runs * lines_of_run(d, all * bytes, pitch);
+    /* Each of UK_GROUP instructions loads every UK_GROUP-th element. */
+    return runs * UK_GROUP * lines_of_run(d, (all < UK_GROUP ? 1 : all - UK_GROUP + 1) * bytes, pitch);
+}
+
+/* Lines that a block stores: each instruction one group of all threads, which are a tile apart. */
+static double stored_lines(const struct uk_product *p, const struct uk_tile *t, const struct extent *e) {
+    const struct uk_device *d = &p->s->target->machine.core.device;
+    const double bytes = (double)bytes_of_operand(p, 0), apart = t->columns - UK_GROUP,
+                 pitch = bytes * p->column_values, run = e->columns > apart ? e->columns - apart : 1;
+
+    return e->rows * t->columns / UK_GROUP * lines_of_run(d, run * bytes, pitch);
+}
+
+/* Accesses of a thread that copies an operand's part of a step, each with a test. */
+static double guarded_copies(const struct uk_product *p, const struct uk_tile *t, int o, int each) {
+    const double elements = (double)each * t->terms / t->threads;
+
+    return has_guarded_vectors(p, o) ? ceiling(elements * (double)bytes_of_operand(p, o), READ) : elements;
+}
+
+/* A wave waits for what it reads from shared memory, as long as it does not issue the reads, and for its
+ * loads, if a step takes less time than these. */
+static struct uk_block_time block_of(const struct uk_product *p, const struct uk_tile *t, double steps,
+                                     const struct extent *e) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const int threads = t->threads * t->threads, waves = (threads + d->lanes - 1) / d->lanes;
     const double bytes_a = (double)bytes_of_operand(p, p->a), bytes_b = (double)bytes_of_operand(p, p->b),
-                 term = arithmetic(p, t), bytes = t->rows * bytes_a + t->columns * bytes_b,
-                 reads = t->terms * bytes / READ, copies = bytes * t->threads * t->terms / threads / COPIED,
-                 vector = t->terms * term + INSTRUCTION * AUTO_STEP_VECTOR,
-                 instructions = vector + INSTRUCTION * (reads + 2 * copies + AUTO_STEP_SCALAR),
-                 late = 2 * d->latency.shared - term,
-                 step = instructions + t->terms * (late > d->latency.shared ? late : d->latency.shared),
+                 bytes = t->rows * bytes_a + t->columns * bytes_b, reads = bytes / READ,
+                 copies = bytes * t->terms / t->threads / COPIED,
+                 guards = e->is_guarded
+                              ? guarded_copies(p, t, p->a, t->rows) + guarded_copies(p, t, p->b, t->columns)
+                              : 0,
+                 loads = e->is_guarded ? guards : copies,
+                 vector =
+                     t->terms * arithmetic(p, t) + INSTRUCTION * (AUTO_STEP_VECTOR + guards * GUARD_VECTOR),
+                 scalar = AUTO_STEP_SCALAR + guards * GUARD_SCALAR,
+                 wait = d->latency.shared - INSTRUCTION * reads,
+                 step = vector + INSTRUCTION * (t->terms * reads + copies + loads + scalar) +
+                        (wait > 0 ? t->terms * wait : 0),
                  load = d->latency.memory - step;
 
     return (struct uk_block_time){
-        .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * AUTO_STEP_SCALAR),
-                  (float)(waves * steps * INSTRUCTION * copies),
-                  (float)(waves * steps * INSTRUCTION * (reads + copies))},
-        .shared = (float)(waves * steps * t->terms * bytes * d->lanes / d->shared_rate),
-        .lines = (float)(steps * (lines_of(p, p->a, t->rows, t) + lines_of(p, p->b, t->columns, t))),
+        .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * scalar),
+                  (float)(waves * steps * INSTRUCTION * loads),
+                  (float)(waves * steps * INSTRUCTION * (t->terms * reads + copies))},
+        .shared = (float)(steps * t->terms * bytes * (waves * d->lanes + t->threads) / d->shared_rate),
+        .lines = (float)(steps * (lines_of(p, t, p->a, p->row_values, e->rows, e->is_guarded) +
+                                  lines_of(p, t, p->b, p->column_values, e->columns, e->is_guarded)) +
+                         stored_lines(p, t, e)),
         .alone = (float)(steps * (step + (load > 0 ? load : 0)) + 2 * d->latency.memory +
                          2 * INSTRUCTION * (t->rows * t->columns + AUTO_STEP_SCALAR)),
     };
@@ -131,40 +210,100 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
 /* Cycles of adding the parts: a launch that reads all of them. */
 static double cycles_of_parts(const struct uk_product *p, const struct uk_tile *t) {
     const struct uk_device *d = &p->s->target->machine.core.device;
-    const double bytes = uk_elements(p->s, p->st->operand[0].tensor) * (double)bytes_of_operand(p, 0);
+    const double bytes = uk_elements(p->s, p->st->operand[0].tensor) * (double)bytes_of_operand(p, 0),
+                 memory = (double)(t->parts + 1) * bytes / d->memory_rate,
+                 alone = 2 * d->latency.memory + INSTRUCTION * (double)t->parts;
 
-    return t->parts == 1 ? 0
-                         : d->launch + 2 * d->latency.memory + INSTRUCTION * (double)t->parts +
-                               (double)(t->parts + 1) * bytes / d->memory_rate;
+    return t->parts == 1 ? 0 : d->launch + (memory > alone ? memory : alone);
+}
+
+/* ---- the launch ---- */
+
+enum { OTHERS, ROWS, COLUMNS, AXES, MAX_AXIS = UINT16_MAX };
+
+/* The blocks of a launch: their number along each axis, the axes in the order of dispatch, fastest first, as
+ * uk_device_bind_blocks() gives them to the grid, and what blocks use inside and at the ends of rows and
+ * columns. */
+struct grid {
+    uint64_t n[AXES], blocks; /* along each axis, at most MAX_AXIS; their product */
+    double all;               /* without that limit */
+    int order[AXES];
+    struct uk_block_time time[2][2];
+};
+
+static struct grid grid_of(const struct uk_product *p, const struct uk_tile *t) {
+    const double columns = p->column_values, tile_rows = t->rows * t->threads,
+                 tile_columns = t->columns * t->threads,
+                 terms = ceiling(uk_values_estimate(p->s, p->st, p->sum), (double)t->parts),
+                 steps = p->more_terms * ceiling(terms, t->terms);
+    const double n[AXES] = {p->others * (double)t->parts, ceiling(p->row_values, tile_rows),
+                            ceiling(columns, tile_columns)};
+    struct grid g = {.all = n[OTHERS] * n[ROWS] * n[COLUMNS]};
+    int most = OTHERS, at = 0;
+
+    for (int i = 0; i < AXES; i++) {
+        g.n[i] = n[i] < MAX_AXIS ? (uint64_t)n[i] : MAX_AXIS;
+        most = n[i] > n[most] ? i : most;
+    }
+    g.blocks = g.n[OTHERS] * g.n[ROWS] * g.n[COLUMNS];
+    g.order[at++] = most;
+    for (int i = AXES; i-- > 0;)
+        if (i != most)
+            g.order[at++] = i;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            struct extent e = {i ? in_last(p->row_values, tile_rows) : tile_rows,
+                               j ? in_last(columns, tile_columns) : tile_columns, false};
+
+            e.is_guarded = e.rows < tile_rows || e.columns < tile_columns;
+            g.time[i][j] = block_of(p, t, steps, &e);
+        }
+    return g;
+}
+
+static struct uk_block_time time_of(const struct grid *g, uint64_t block) {
+    uint64_t at[AXES];
+
+    for (int i = 0; i < AXES; i++) {
+        at[g->order[i]] = block % g->n[g->order[i]];
+        block /= g->n[g->order[i]];
+    }
+    return g->time[at[ROWS] + 1 == g->n[ROWS]][at[COLUMNS] + 1 == g->n[COLUMNS]];
 }
 
 enum { NO_MEMORY = -1 };
 
 /* The cycles of all launches; DBL_MAX: the tile does not fit; NO_MEMORY. */
 static double estimate(const struct uk_product *p, const struct uk_tile *t) {
-    struct uk_core unit = p->s->target->machine.core;
-    const int units = unit.device.units, threads = t->threads * t->threads;
-    const double terms = ceiling(uk_values_estimate(p->s, p->st, p->sum), (double)t->parts),
-                 blocks = ceiling(p->row_values, t->rows * t->threads) *
-                          ceiling(p->column_values, t->columns * t->threads) * p->others * (double)t->parts,
-                 of_unit = ceiling(blocks, units),
-                 counted = of_unit < AUTO_UNIT_BLOCKS ? of_unit : AUTO_UNIT_BLOCKS;
-    const struct uk_block_time block = block_of(p, t, p->more_terms * ceiling(terms, t->terms));
-    struct uk_block_time all[AUTO_UNIT_BLOCKS];
-    struct uk_device_launch l = {.blocks = (uint64_t)counted,
+    struct uk_core core = p->s->target->machine.core;
+    const struct grid g = grid_of(p, t);
+    const bool is_sample = g.blocks > AUTO_COUNTED_BLOCKS;
+    struct uk_block_time all[AUTO_COUNTED_BLOCKS];
+    struct uk_device_launch l = {.blocks = g.blocks,
                                  .block = all,
-                                 .waves = (threads + unit.device.lanes - 1) / unit.device.lanes,
+                                 .waves =
+                                     (t->threads * t->threads + core.device.lanes - 1) / core.device.lanes,
                                  .resident = resident(p, t)};
     struct uk_launch_time time;
+    uint64_t stride = 1;
 
-    /* All blocks are alike, so one of the busiest units decides. */
-    unit.device.units = 1;
-    for (uint64_t i = 0; i < l.blocks; i++)
-        all[i] = block;
     if (!l.resident || !l.blocks)
         return DBL_MAX;
-    return uk_device_time(&unit, &l, &time) ? time.cycles * of_unit / counted + cycles_of_parts(p, t)
-                                            : NO_MEMORY;
+    /* Of many blocks each unit has about the same mixture, so one that runs a sample of them decides: every
+     * stride-th, where the stride meets all rows and columns in turn. */
+    const double of_unit = ceiling(g.all, core.device.units);
+
+    if (is_sample) {
+        core.device.units = 1;
+        l.blocks = of_unit < AUTO_COUNTED_BLOCKS ? (uint64_t)of_unit : AUTO_COUNTED_BLOCKS;
+        for (stride = g.blocks / l.blocks; gcd((int64_t)stride, (int64_t)g.blocks) != 1;)
+            stride++;
+    }
+    for (uint64_t i = 0; i < l.blocks; i++)
+        all[i] = time_of(&g, i * stride % g.blocks);
+    if (!uk_device_time(&core, &l, &time))
+        return NO_MEMORY;
+    return time.cycles * (is_sample ? of_unit / (double)l.blocks : 1) + cycles_of_parts(p, t);
 }
 
 /* ---- candidates ---- */
@@ -203,12 +342,20 @@ static int64_t most_parts(const struct uk_product *p) {
     return parts;
 }
 
+const char *uk_device_wanted_kernel(const struct uk_product *p) {
+    const char *stage = p->s->wanted_stage;
+
+    return stage && !strcmp(stage, p->st->name) ? p->s->wanted_kernel : NULL;
+}
+
 /* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, with up to this
  * many terms a step and any number of parts, and updates *best. */
 static void consider_tile(const struct uk_product *p, struct uk_tile t, int most_terms, struct choice *best) {
+    const int64_t most = uk_device_wanted_kernel(p) ? 1 : most_parts(p);
+
     for (t.threads = MAX_THREADS_PER_AXIS; t.threads >= MIN_THREADS_PER_AXIS; t.threads /= 2)
         for (t.terms = MIN_TERMS * t.group; t.terms <= most_terms * t.group; t.terms *= 2)
-            for (t.parts = 1; t.parts <= most_parts(p); t.parts *= 2) {
+            for (t.parts = 1; t.parts <= most; t.parts *= 2) {
                 const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
 
                 if (cycles < best->cycles)
@@ -239,6 +386,7 @@ static bool has_types(const struct uk_product *p, const struct uk_kernel *k) {
 
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found) {
     struct choice best = {.cycles = DBL_MAX};
+    const char *wanted = uk_device_wanted_kernel(p);
     bool has_kernels = false;
     char lacks[64];
 
@@ -250,6 +398,7 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
                                   .instructions = (uk_kernel_fma(k) + uk_kernel_other(k)) / uk_kernel_kr(k)};
 
         if (uk_kernel_operation(k)->form != UK_OP_SHARED || !has_types(p, k) ||
+            (wanted && strcmp(wanted, uk_kernel_symbol(k)) != 0) ||
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
@@ -259,9 +408,14 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
      * operands of a step ahead, so a step of more terms takes too many registers. */
     if (!has_kernels)
         consider_plain_tile(p, DEFAULT_TILE, DEFAULT_TILE, &best);
-    consider_plain_tile(p, DEFAULT_TILE, UK_GROUP, &best);
-    consider_plain_tile(p, UK_GROUP, UK_GROUP, &best);
+    if (!wanted || !has_kernels) {
+        consider_plain_tile(p, DEFAULT_TILE, UK_GROUP, &best);
+        consider_plain_tile(p, UK_GROUP, UK_GROUP, &best);
+    }
     *out = best.tile;
     *found = best.cycles < DBL_MAX;
+    if (*found && p->s->report)
+        uk_put(p->s->report, "stage %s: %s: estimated %.0f cycles\n", p->st->name,
+               uk_device_tile_name(p, out), best.cycles);
     return best.cycles < 0 ? uk_out_of_memory(p->s->context) : UK_OK;
 }
