@@ -10,8 +10,8 @@ enum {
     MAX_CHANNELS = 70,
     MAX_STRIDE = 3,
     MAX_DILATION = 2,
-    MAX_WORK = 4000000, /* multiply-adds */
-    MAX_TERMS = 2000,   /* sums of 1 in f16 are exact up to 2^11 */
+    MAX_WORK = 10000000, /* multiply-adds */
+    MAX_TERMS = 2000,    /* sums of 1 in f16 are exact up to 2^11 */
 };
 
 /* Types of X, F and the sum. */
@@ -52,7 +52,7 @@ static void draw_axis(struct conv_axis *a, uint64_t *x) {
 
 static void draw_groups(struct random_conv *v, uint64_t *x) {
     v->groups = 1;
-    switch (random_below(x, 5)) {
+    switch (random_below(x, 6)) {
     case 0: /* depthwise, with one or two outputs per channel */
         v->groups = v->c;
         v->o = v->c * (random_below(x, 3) ? 1 : 2);
