@@ -181,14 +181,15 @@ static enum uk_status add_guard(struct uk_schedule *s, struct uk_stage *st, cons
     return status;
 }
 
-/* Adds the guards -index <= 0 and index < extent, unless the index satisfies them by itself. */
+/* Adds the guards -index <= 0 and index < extent, unless the index satisfies them by itself, as one that is
+ * no sum of loops does. */
 static enum uk_status guard_index(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *index,
                                   struct uk_index *extent, int operand) {
     struct uk_affine f, negative;
     int64_t rest = 0;
     enum uk_status status = uk_affine_of(s, st, index, &f);
 
-    if (status)
+    if (status || f.general)
         return status;
     for (int i = 0; i < st->statement->iterators; i++)
         if (index->op == UK_I_VAR && index->var == st->statement->iterator[i] &&
@@ -207,14 +208,64 @@ static enum uk_status guard_index(struct uk_schedule *s, struct uk_stage *st, co
     return add_guard(s, st, &f, extent, operand);
 }
 
-/* True if the pad leaves out terms: a pad(.., 0) that is a factor of a sum and whose indices are sums of
- * loops. */
+struct interval {
+    int64_t low, high;
+};
+
+static bool is_small(struct interval v) {
+    return v.low >= INT32_MIN && v.high <= INT32_MAX;
+}
+
+/* The values of an index for all values of iterators, whose extents are constant. False: not known. */
+static bool interval_of(const struct uk_stage *st, const struct uk_index *e, struct interval *v) {
+    struct interval a, b;
+    int64_t n;
+
+    if (uk_index_is_int(e, &n)) {
+        *v = (struct interval){n, n};
+        return is_small(*v);
+    }
+    for (int i = 0; e->op == UK_I_VAR && i < st->statement->iterators; i++)
+        if (e->var == st->statement->iterator[i] && uk_index_is_int(st->statement->extent[i], &n)) {
+            *v = (struct interval){0, n - 1};
+            return n > 0 && is_small(*v);
+        }
+    if (!e->a || !e->b || !interval_of(st, e->a, &a) || !interval_of(st, e->b, &b))
+        return false;
+    if (e->op == UK_I_ADD)
+        *v = (struct interval){a.low + b.low, a.high + b.high};
+    else if (e->op == UK_I_SUB)
+        *v = (struct interval){a.low - b.high, a.high - b.low};
+    else if (e->op == UK_I_MUL && a.low >= 0 && b.low >= 0)
+        *v = (struct interval){a.low * b.low, a.high * b.high};
+    else if (e->op == UK_I_DIV && a.low >= 0 && b.low > 0)
+        *v = (struct interval){a.low / b.high, a.high / b.low};
+    else if (e->op == UK_I_MOD && b.low > 0)
+        *v = (struct interval){0, b.high - 1};
+    else
+        return false;
+    return is_small(*v);
+}
+
+/* True if the index is within a dimension of this extent for all values of iterators. */
+static bool is_inside(const struct uk_stage *st, const struct uk_index *index,
+                      const struct uk_index *extent) {
+    struct interval v;
+    int64_t n;
+
+    return uk_index_is_int(extent, &n) && interval_of(st, index, &v) && v.low >= 0 && v.high < n;
+}
+
+/* True if the pad leaves out terms: a pad(.., 0) that is a factor of a sum, and each of whose indices is a
+ * sum of loops or never outside. */
 static bool can_guard(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *pad) {
     const struct uk_expr *v = pad->arg[1];
+    const struct uk_access *x = &pad->arg[0]->access;
     struct uk_affine f;
 
-    for (int d = 0; d < pad->arg[0]->access.tensor->dims; d++)
-        if (uk_affine_of(s, st, pad->arg[0]->access.index[d], &f) || f.general)
+    for (int d = 0; d < x->tensor->dims; d++)
+        if (uk_affine_of(s, st, x->index[d], &f) ||
+            (f.general && !is_inside(st, x->index[d], x->tensor->shape[d])))
             return false;
     return st->statement->reduce == UK_REDUCE_SUM && v->op == UK_E_NUMBER && v->number == 0 &&
            (!v->is_integer || v->integer == 0);

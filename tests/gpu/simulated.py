@@ -138,6 +138,10 @@ def programs():
                      convolution("f32", "f32", "f32", 1).replace("tensor F f32 [3, 3, C, O]\n", "").replace(
                          "Y[h, w, o]", "G[r, s, c, o] = select(index(r + s) == 0, inf, F[r, s, c, o])\nY[h, w, o]").replace("* F[", "* G[")
                      ), "H=5 W=7 C=6 O=9 P=5 Q=7"
+    # The same in groups: the subscript of X's channel is no sum of iterators.
+    yield "border_groups", ("tensor X f32 [5, 7, 4]\ntensor F f32 [3, 3, 2, 6]\ntemp G f32 [3, 3, 2, 6]\ntensor Y f32 [5, 7, 6]\n"
+                            "G[r, s, c, o] = select(index(r + s) == 0, inf, F[r, s, c, o])\n"
+                            "Y[h, w, o] = sum(r, s, c) pad(X[h + r - 1, w + s - 1, 2 * (o / 3) + c], 0) * G[r, s, c, o]\n"), ""
     for kind in ("i8", "u8", "i16", "f16"):
         yield f"crossed_{kind}", crossed(kind), "N=70"
     for a, b, c in (("f16", "f16", "f32"), ("bf16", "bf16", "f32"), ("i8", "i8", "i32"), ("u8", "i8", "i32"), ("u8", "u8", "i32"),
@@ -149,7 +153,7 @@ def programs():
 
 SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "exact_u64", "cast_f16", "cast_i8", "cast_u32", "cast_u64", "reduce_u32", "product_i16", "conv_f16_f16_f32",
          "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "block_offset", "chosen_i16", "crossed_u8",
-         "border")
+         "border", "border_groups")
 failed, passed = 0, 0
 
 
