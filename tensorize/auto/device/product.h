@@ -41,7 +41,8 @@ struct uk_tile {
 /* tile.c: chooses the tile for which the launch takes the fewest cycles by uk_device_time(), among those of
  * the target's kernels and some of plain loops. *found false: all are refused. */
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found);
-/* The only kernel that may compute the product, without parts of the sum; an empty string: none; NULL: any. */
+/* The only kernel that may compute the product, without parts of the sum; an empty string: none; NULL: any.
+ */
 const char *uk_device_wanted_kernel(const struct uk_product *p);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
