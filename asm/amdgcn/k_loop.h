@@ -35,10 +35,16 @@ static inline __attribute__((always_inline)) void add_ahead(sum_row *sum, int le
 
     if (left)
         read_both(x[0], y[0], a, sa, b, sb);
-    for (; left > UNROLL; left -= UNROLL, a += UNROLL * da, b += UNROLL * db)
+    for (; left >= UNROLL; left -= UNROLL, a += UNROLL * da, b += UNROLL * db) {
 #pragma unroll
-        for (int i = 0; i < UNROLL; i += 2)
+        for (int i = 0; i < UNROLL - 2; i += 2)
             add_two(sum, x, y, a + i * da, da, sa, b + i * db, db, sb);
+        read_both(x[1], y[1], a + (UNROLL - 1) * da, sa, b + (UNROLL - 1) * db, sb);
+        multiply(sum, x[0], y[0]);
+        if (left > UNROLL)
+            read_both(x[0], y[0], a + UNROLL * da, sa, b + UNROLL * db, sb);
+        multiply(sum, x[1], y[1]);
+    }
     for (; left > 2; left -= 2, a += 2 * da, b += 2 * db)
         add_two(sum, x, y, a, da, sa, b, db, sb);
     if (left == 2)

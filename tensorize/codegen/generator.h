@@ -86,6 +86,7 @@ struct uk_codegen {
     bool is_one_each;      /* every thread that reaches this point has its own iteration */
     bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
     LLVMMetadataRef group; /* access group of a loop with independent iterations, or NULL */
+    bool moves;            /* the access is of a loop that moves a vector */
     bool chooses;          /* the innermost loop so far has a select that branches, since it reads memory */
 };
 
@@ -108,6 +109,8 @@ LLVMValueRef uk_cg_hint(struct uk_codegen *g, const struct uk_node *call);
 /* range.c: the bounds of e, and of a loop's variable, in all iterations of the loops so far. */
 extern const struct uk_interval uk_cg_any, uk_cg_from_zero;
 struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index *e);
+/* sum + e * times; times INT64_MAX: unknown. */
+struct uk_interval uk_cg_add_product(struct uk_interval sum, struct uk_interval e, int64_t times);
 struct uk_interval uk_cg_loop_range(const struct uk_codegen *g, const struct uk_node *loop);
 
 /* expr.c: f16 and bf16 values are floats, rounded after each operation. */

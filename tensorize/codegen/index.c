@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code for integer expressions and addresses. */
+#include <string.h>
 #include "generator.h"
 
 void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, struct uk_interval range) {
@@ -205,28 +206,60 @@ static bool varies(const struct uk_codegen *g, const struct uk_index *e) {
     return b ? b->varies : e && (varies(g, e->a) || varies(g, e->b) || varies(g, e->c));
 }
 
-/* Adds e * times to sum[0], the part that is the same in all threads of a block, and sum[1], the rest. */
-static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef times,
-                      LLVMValueRef sum[2]) {
+/* An offset in two parts: sum[0] is the same in all threads of a block, sum[1], in this range, is not. */
+struct parts {
+    LLVMValueRef sum[2];
+    struct uk_interval range;
+};
+
+/* Adds e * times. */
+static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef times, struct parts *p) {
     const bool own = varies(g, e);
 
     if (own && (e->op == UK_I_ADD || e->op == UK_I_SUB)) {
-        add_parts(g, e->a, times, sum);
+        add_parts(g, e->a, times, p);
         if (e->op == UK_I_SUB)
             times = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times);
-        add_parts(g, e->b, times, sum);
+        add_parts(g, e->b, times, p);
         return;
     }
     if (own && e->op == UK_I_NEG) {
-        add_parts(g, e->a, uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times), sum);
+        add_parts(g, e->a, uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times), p);
         return;
     }
     if (own && e->op == UK_I_MUL && e->a->op == UK_I_INT) {
-        add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), sum);
+        add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), p);
         return;
     }
-    sum[own] =
-        uk_cg_arithmetic(g, UK_I_ADD, sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
+    p->sum[own] =
+        uk_cg_arithmetic(g, UK_I_ADD, p->sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
+    if (own)
+        p->range = uk_cg_add_product(p->range, uk_cg_range(g, e),
+                                     LLVMIsAConstantInt(times) ? LLVMConstIntGetSExtValue(times) : INT64_MAX);
+}
+
+/* The base and the scalar offset, and a thread's own offset in 32 bits: a form that loads and stores have.
+ * LLVM takes it only if it sees the conversion to 64 bits next to the access, so an empty asm statement,
+ * executed in each iteration, hides the own offset. NULL: the offset may need more bits; or no vector is
+ * moved, and LLVM would not load several elements before it waits for the first one. */
+static LLVMValueRef scalar_base(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base,
+                                const struct parts *p, LLVMTypeRef type) {
+    const int64_t bytes = (int64_t)uk_type_bytes(t->type);
+    const char *constraints = g->target->arch->kernel.own_offset;
+    LLVMTypeRef same = LLVMFunctionType(g->i32, &g->i32, 1, false);
+    LLVMValueRef shared = p->sum[0];
+
+    if (!g->moves || !constraints || t->scope != UK_SCOPE_GLOBAL || LLVMIsConstant(shared) ||
+        p->range.low < 0 || p->range.high > INT32_MAX / bytes)
+        return NULL;
+    LLVMValueRef hide = LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
+                                         LLVMInlineAsmDialectATT, false),
+                 own = LLVMBuildNUWMul(g->b, LLVMBuildTrunc(g->b, p->sum[1], g->i32, ""),
+                                       LLVMConstInt(g->i32, (unsigned long long)bytes, false), "");
+
+    own = LLVMBuildZExt(g->b, LLVMBuildCall2(g->b, same, hide, &own, 1, ""), g->i64, "");
+    base = LLVMBuildGEP2(g->b, type, base, &shared, 1, t->name);
+    return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
 }
 
 /* Addresses in global and shared memory of a GPU: the part that all threads share is added first, by scalar
@@ -235,14 +268,15 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
 static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_access *a, LLVMTypeRef type,
                                      LLVMValueRef base) {
     const struct uk_tensor *t = a->tensor;
-    LLVMValueRef sum[2] = {uk_cg_int(g, 0), uk_cg_int(g, 0)};
+    struct parts p = {.sum = {uk_cg_int(g, 0), uk_cg_int(g, 0)}};
 
     for (int d = 0; d < t->stored_dims; d++)
-        add_parts(g, a->index[d], uk_cg_index(g, t->stride[d]), sum);
-    for (int own = 0; own < 2; own++)
-        if (!is_constant(sum[own], 0))
-            base = LLVMBuildGEP2(g->b, type, base, &sum[own], 1, t->name);
-    return base;
+        add_parts(g, a->index[d], uk_cg_index(g, t->stride[d]), &p);
+    LLVMValueRef address = scalar_base(g, t, base, &p, type);
+    for (int own = 0; own < 2 && !address; own++)
+        if (!is_constant(p.sum[own], 0))
+            base = LLVMBuildGEP2(g->b, type, base, &p.sum[own], 1, t->name);
+    return address ? address : base;
 }
 
 /* LLVM compiles a loop whose accesses are a variable stride apart for a stride of 1, with vectors, and for

@@ -55,6 +55,12 @@ static struct uk_interval of_two(enum uk_index_op op, struct uk_interval l, stru
     }
 }
 
+struct uk_interval uk_cg_add_product(struct uk_interval sum, struct uk_interval e, int64_t times) {
+    const struct uk_interval by = {times, times};
+
+    return times == INT64_MAX ? uk_cg_any : of_two(UK_I_ADD, sum, product(e, by));
+}
+
 struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index *e) {
     const struct uk_binding *b;
 

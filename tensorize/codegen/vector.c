@@ -56,13 +56,15 @@ bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lo
         return false;
     const struct uk_tensor *to = store->target.tensor;
 
-    uk_cg_bind(g, n->var, uk_cg_int(g, lower), uk_cg_from_zero);
+    uk_cg_bind(g, n->var, uk_cg_int(g, lower), (struct uk_interval){lower, lower});
+    g->moves = true;
     LLVMValueRef v = load(g, store->expr, (unsigned)(upper - lower));
+    g->moves = false;
     if (n->stores)
         mark(g, LLVMBuildStore(g->b, v, uk_cg_address(g, &store->target, true)), to, upper - lower);
     for (int64_t i = lower; i < upper && !n->stores && !g->status; i++) {
         g->bindings = outside;
-        uk_cg_bind(g, n->var, uk_cg_int(g, i), uk_cg_from_zero);
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
         LLVMValueRef element = LLVMBuildExtractElement(g->b, v, uk_cg_int(g, i - lower), "");
 
         mark(g, LLVMBuildStore(g->b, element, uk_cg_address(g, &store->target, true)), to, 1);

@@ -51,6 +51,9 @@ struct uk_kernel_code {
     /* LLVM IR of a barrier with the fences that shared memory needs, and of the declarations of the functions
      * that it calls. */
     const char *barrier, *barrier_declarations;
+    /* Constraints of an empty asm statement for a thread's own offset of 32 bits, if loads add it to a scalar
+     * base; or NULL. */
+    const char *own_offset;
     bool is_text; /* the image is assembly text with its NUL; otherwise a code object */
 };
 

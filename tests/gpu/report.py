@@ -63,11 +63,13 @@ def check_program(path, gpu, kernels, share):
         expect(name, int(found[5]) >= figures["Occupancy"], f"{found[5]} waves by registers, LLVM's occupancy is {figures['Occupancy']}")
     if not share:
         return
-    found = re.search(rf"kernel's loop +VALU {NUMBER} \(FMA {NUMBER}, {NUMBER} %\), .*LDS {NUMBER}, VMEM {NUMBER}, branch 1, ", said)
+    found = re.search(rf"kernel's loop +VALU {NUMBER} \(FMA {NUMBER}, {NUMBER} %\), .*LDS {NUMBER}, VMEM {NUMBER}, branch {NUMBER}, ", said)
+    expect(name, found and float(found[3]) >= share, said)
+    if not found or float(found[6]) != 1:  # the loop has other loops, or branches
+        return
     loop = next(iter(llvm_says.values()))["loop"]
     counts = [len(re.findall(p, loop, re.M)) for p in (r"^\s+v_", r"^\s+v_(?:pk_)?fmac?_", r"^\s+ds_", r"^\s+global_")]
     expect(name, found and [float(found[i]) for i in (1, 2, 4, 5)] == counts, f"the loop has {counts} VALU, FMA, LDS, VMEM; {said}")
-    expect(name, found and float(found[3]) >= share, said)
     conflicts = re.search(rf"kernel's loop.*\n.*LDS cycles {NUMBER} of reads, 0 of writes, 0 of them by conflicts: {NUMBER} %", said)
     expect(name, conflicts and float(conflicts[2]) <= 80, said)
     step = re.search(rf"K step +VALU {NUMBER} \(FMA {NUMBER}", said)
@@ -144,7 +146,7 @@ for size in ((256, 256, 256), (512, 512, 512), (1098, 458, 1526), (381, 1030, 50
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx906", 64, 60)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx90a", 128, 104)
 check_program(sources / "tests/golden/gpu_matmul.uk", "gfx906", 1, 98)
-check_program(sources / "tests/golden/gpu_matmul_wide.uk", "gfx90a", 1, 98)
+check_program(sources / "tests/golden/gpu_matmul_wide.uk", "gfx90a", 1, 95)
 for kernel, target in (("uk_sgemm_s_8x8_gfx906_asm", "gfx906"), ("uk_sgemm_s_8x16_gfx90a_asm", "gfx90a")):
     kernels = run(uk, "bench", "--static", f"--target=amdgcn-{target}", kernel)
     expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 VGPR and 0 SGPR spilled; .*\n"
