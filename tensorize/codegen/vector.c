@@ -14,11 +14,21 @@ static void mark(struct uk_codegen *g, LLVMValueRef access, const struct uk_tens
     uk_cg_mark_access(g, access, t);
 }
 
+/* The type in which n elements are moved: smaller ones than words in words, as registers hold them. Between
+ * blocks of code LLVM would have a register for each. */
+static LLVMTypeRef moved_type(const struct uk_codegen *g, enum uk_type type, unsigned n) {
+    const unsigned word = sizeof(int32_t), bytes = n * (unsigned)uk_type_bytes(type);
+
+    if (uk_type_bytes(type) >= word || bytes % word)
+        return LLVMVectorType(uk_llvm_type(g->llvm, type), n);
+    return bytes == word ? g->i32 : LLVMVectorType(g->i32, bytes / word);
+}
+
 /* Loads n elements; zeros, or another number, where pad's access is outside. */
 static LLVMValueRef load(struct uk_codegen *g, const struct uk_expr *e, unsigned n) {
     const struct uk_access *x = uk_moved_access(e);
     const enum uk_type type = x->tensor->type;
-    LLVMTypeRef vector = LLVMVectorType(uk_llvm_type(g->llvm, type), n);
+    LLVMTypeRef moved = moved_type(g, type, n);
     LLVMValueRef exists = e->op == UK_E_PAD ? uk_cg_exists(g, x) : NULL, value[2];
     LLVMBasicBlockRef block[2];
 
@@ -26,15 +36,16 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_expr *e, unsigned
         LLVMBasicBlockRef inside = uk_cg_block(g, "inside");
         LLVMValueRef number = uk_cg_to_memory(g, type, uk_cg_expr(g, e->arg[1]));
 
-        value[0] = LLVMGetPoison(vector);
+        value[0] = LLVMGetPoison(LLVMVectorType(uk_llvm_type(g->llvm, type), n));
         for (unsigned i = 0; i < n; i++)
             value[0] = LLVMBuildInsertElement(g->b, value[0], number, uk_cg_int(g, i), "");
+        value[0] = LLVMBuildBitCast(g->b, value[0], moved, "");
         block[0] = LLVMGetInsertBlock(g->b);
         block[1] = uk_cg_block(g, "loaded");
         LLVMBuildCondBr(g->b, exists, inside, block[1]);
         LLVMPositionBuilderAtEnd(g->b, inside);
     }
-    LLVMValueRef v = LLVMBuildLoad2(g->b, vector, uk_cg_address(g, x, true), "");
+    LLVMValueRef v = LLVMBuildLoad2(g->b, moved, uk_cg_address(g, x, true), "");
     mark(g, v, x->tensor, n);
     if (!exists)
         return v;
@@ -43,7 +54,7 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_expr *e, unsigned
     block[1] = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, after);
     LLVMPositionBuilderAtEnd(g->b, after);
-    v = LLVMBuildPhi(g->b, vector, "");
+    v = LLVMBuildPhi(g->b, moved, "");
     LLVMAddIncoming(v, value, block, 2);
     return v;
 }
@@ -62,6 +73,9 @@ bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lo
     g->moves = false;
     if (n->stores)
         mark(g, LLVMBuildStore(g->b, v, uk_cg_address(g, &store->target, true)), to, upper - lower);
+    if (!n->stores)
+        v = LLVMBuildBitCast(g->b, v,
+                             LLVMVectorType(uk_llvm_type(g->llvm, to->type), (unsigned)(upper - lower)), "");
     for (int64_t i = lower; i < upper && !n->stores && !g->status; i++) {
         g->bindings = outside;
         uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});

@@ -287,15 +287,27 @@ static struct uk_map *groups_of(const struct uk_product *p, int o, int along, in
     return m;
 }
 
-/* Makes the loop that is contiguous in global memory the innermost one; each thread copies a vector along
- * it. */
+/* The order of a copy's loops: 2, the one that is contiguous in global memory, for a thread's vector; 1,
+ * others of the same dimension, for adjacent threads; 0. */
+static int order_of(const struct uk_stage *copy, const struct uk_loop *l) {
+    const struct uk_operand *from = &copy->operand[1];
+
+    if (uk_device_is_contiguous(from, l))
+        return 2;
+    for (int i = copy->prefix; i < copy->loops; i++)
+        for (int d = 0; d < from->tensor->dims && uk_device_is_contiguous(from, copy->loop[i]); d++)
+            if (from->index[d].coefficient[l->id] && from->index[d].coefficient[copy->loop[i]->id])
+                return 1;
+    return 0;
+}
+
 static enum uk_status order_copy(struct uk_product *p, struct uk_stage *copy) {
     struct uk_loop *order[UK_MAX_LOOPS];
     int n = 0;
 
-    for (int contiguous = 0; contiguous < 2; contiguous++)
+    for (int place = 0; place <= 2; place++)
         for (int i = copy->prefix; i < copy->loops; i++)
-            if (uk_device_is_contiguous(&copy->operand[1], copy->loop[i]) == contiguous)
+            if (order_of(copy, copy->loop[i]) == place)
                 order[n++] = copy->loop[i];
     return uk_device_order(p->s, copy, order, n);
 }
