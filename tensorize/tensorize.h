@@ -103,8 +103,8 @@ void uk_context_destroy(struct uk_context *c);
 /* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. For a
  * program made by calls, the message has the function's name in place of the file, and in place of the line
  * the item that the call makes: "matmul: step 2: error: ...". Items are counted from 1 by kind (statement,
- * step, tensor, scalar, assumption, intrinsic, import); "before statement 2" denotes an expression made
- * before that statement. */
+ * step, schedule, tensor, scalar, assumption, intrinsic, import); "before statement 2" denotes an expression
+ * made before that statement. */
 const char *uk_context_message(const struct uk_context *c);
 /* Notes and warnings of the last successful call with c, each ended by a newline; "" if there are none. Valid
  * until the next call with c. Notes, "FILE:LINE:COLUMN: note: ...", tell for instance that a stage runs as

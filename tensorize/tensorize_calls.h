@@ -206,6 +206,11 @@ void uk_import_c(struct uk_program *p, const char *text);
  * "root" or a loop. The calls record steps; compiling the program checks them one by one and fails with the
  * reason at the first that is not legal. uk_step() takes any step as text. */
 void uk_step(struct uk_program *p, const char *text);
+/* Begins one of at most four schedules, to which the following steps belong. `relation`: the sizes for which
+ * it is taken, a relation over sizes or several of them joined by uk_index_and(). NULL: all sizes for which
+ * no earlier schedule is; the last schedule has no relation, all others have one. Without this call the
+ * program has one schedule. */
+void uk_schedule_where(struct uk_program *p, struct uk_index *relation);
 /* Splits the loop: loop = factor * outer + inner, factor >= 1. */
 void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner);
 /* As uk_split(), into `parts` iterations of the outer loop (>= 1). The inner loops have equal lengths except

@@ -112,8 +112,10 @@ static enum uk_status read_draft(struct visit *v, const char *steps, struct uk_d
 
     d->steps = 0;
     v->p->steps = NULL;
+    v->p->versions = NULL;
+    v->p->has_schedule = false;
     if ((status = uk_parse_steps(v->p, NULL, steps, strlen(steps), false)) ||
-        (status = open_schedule(v, &d->s)))
+        (status = uk_refuse_versions(v->p)) || (status = open_schedule(v, &d->s)))
         return status;
     for (const struct uk_step *step = v->p->steps; step; step = step->next)
         if ((status = apply_qualified(d->s, step)))

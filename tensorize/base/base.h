@@ -69,6 +69,7 @@ enum uk_item {
     UK_ITEM_NEXT, /* the place before the statement of that number, which may not exist yet */
     UK_ITEM_STATEMENT,
     UK_ITEM_STEP,
+    UK_ITEM_SCHEDULE,
     UK_ITEM_TENSOR,
     UK_ITEM_SCALAR,
     UK_ITEM_ASSUMPTION,

@@ -52,14 +52,9 @@ const char *uk_context_notes(const struct uk_context *c) {
 /* Puts "FILE:LINE:COLUMN: " or "NAME: ITEM NUMBER: ", as far as these are known. */
 static void put_position(struct uk_text *t, const struct uk_context *c, struct uk_position at) {
     static const char *const items[] = {
-        [UK_ITEM_NEXT] = "before statement",
-        [UK_ITEM_STATEMENT] = "statement",
-        [UK_ITEM_STEP] = "step",
-        [UK_ITEM_TENSOR] = "tensor",
-        [UK_ITEM_SCALAR] = "scalar",
-        [UK_ITEM_ASSUMPTION] = "assumption",
-        [UK_ITEM_INTRINSIC] = "intrinsic",
-        [UK_ITEM_IMPORT] = "import",
+        [UK_ITEM_NEXT] = "before statement", [UK_ITEM_STATEMENT] = "statement", [UK_ITEM_STEP] = "step",
+        [UK_ITEM_SCHEDULE] = "schedule",     [UK_ITEM_TENSOR] = "tensor",       [UK_ITEM_SCALAR] = "scalar",
+        [UK_ITEM_ASSUMPTION] = "assumption", [UK_ITEM_INTRINSIC] = "intrinsic", [UK_ITEM_IMPORT] = "import",
     };
 
     const char *file = at.column < 0 && c->schedule_file ? c->schedule_file : c->file;

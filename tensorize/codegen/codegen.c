@@ -2,7 +2,8 @@
 /*
  * Loop IR to LLVM IR: the function and everything around its body.
  *
- * int NAME(sizes..., scalars..., tensors...) checks its arguments, has one workspace, and runs the loops. A
+ * int NAME(sizes..., scalars..., tensors...) checks its arguments, has one workspace, and runs the loops. If
+ * the program has several schedules, each is such a function, NAME.1 and so on, and NAME calls one of them. A
  * failure is recorded in the generator and generation continues; the caller discards the module.
  */
 #include <string.h>
@@ -159,13 +160,23 @@ static LLVMValueRef hidden_zero(struct uk_codegen *g) {
     return LLVMBuildIntCast2(g->b, LLVMBuildCall2(g->b, type, copy, &zero, 1, "zero"), g->i64, true, "");
 }
 
+/* Makes a function of a version internal. It stays apart from the others, as it is optimized best alone. */
+static void hide(struct uk_codegen *g, LLVMValueRef f) {
+    if (!f || !g->is_version)
+        return;
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
+}
+
 static void function(struct uk_codegen *g, LLVMTypeRef type) {
     unsigned n = LLVMCountParamTypes(type);
     LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg);
     LLVMValueRef bytes = g->f->work_argument ? uk_cg_work_bytes(g) : NULL;
     LLVMValueRef check = uk_cg_entry_checks(g, type, bytes), status, work;
 
+    hide(g, bytes);
     g->function = LLVMAddFunction(g->module, g->f->name, type);
+    hide(g, g->function);
     return_int(g);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
     uk_cg_prefer_full_vectors(g, g->function);
@@ -188,6 +199,14 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     body(g, work);
     release(g, work);
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
+}
+
+/* The function of a program with several schedules, after those of its versions. */
+static void choose(struct uk_codegen *g) {
+    if (g->f->work_argument)
+        uk_cg_choose_version(g, "_workspace", uk_cg_int(g, -1));
+    uk_cg_choose_version(g, "", LLVMConstInt(g->i32, UK_INVALID_SIZE, false));
+    return_int(g);
 }
 
 /* Generates int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors), which calls
@@ -299,13 +318,19 @@ static enum uk_status packing(struct uk_build *build, const struct uk_packed *k)
     return g.status;
 }
 
-enum uk_status uk_codegen(struct uk_build *build) {
+/* Generates f, the program's function or one of its versions. *kernels: number of GPU kernels of the module.
+ */
+static enum uk_status generate(struct uk_build *build, const struct uk_function *f, int *kernels) {
     const bool on_device = build->host;
     struct uk_codegen device, g = uk_cg_begin(build, on_device ? build->host : build->target,
                                               on_device ? build->host_module : build->module);
 
+    g.f = f;
+    g.is_version = f != build->function;
     if (on_device) {
         device = uk_cg_begin(build, build->target, build->module);
+        device.f = f;
+        device.tasks = *kernels;
         device.thread = uk_cg_int(&device, 0);
         g.device = &device;
         g.first = 1;
@@ -314,21 +339,34 @@ enum uk_status uk_codegen(struct uk_build *build) {
 
     g.thread = uk_cg_int(&g, 0);
     if (type) {
-        function(&g, type);
-        if (build->trampoline && !g.status)
+        if (f->versions)
+            choose(&g);
+        else
+            function(&g, type);
+        if (build->trampoline && !g.is_version && !g.status)
             trampoline(&g, g.function);
     } else {
         uk_cg_fail(&g, UK_OUT_OF_MEMORY, NULL, NULL);
     }
-    for (const struct uk_packed *k = build->function->packed; k && !g.status; k = k->next)
+    for (const struct uk_packed *k = f->packed; k && !g.status; k = k->next)
         g.status = packing(build, k);
     verify(&g);
     if (on_device) {
         device.status = g.status;
         verify(&device);
         g.status = device.status;
+        *kernels = device.tasks;
         end(&device);
     }
     end(&g);
     return g.status;
+}
+
+enum uk_status uk_codegen(struct uk_build *build) {
+    enum uk_status status = UK_OK;
+    int kernels = 0;
+
+    for (const struct uk_function_version *v = build->function->versions; v && !status; v = v->next)
+        status = generate(build, v->function, &kernels);
+    return status ? status : generate(build, build->function, &kernels);
 }

@@ -57,6 +57,7 @@ struct uk_codegen {
     struct uk_build *build;
     const struct uk_target *target; /* the build's target, or the host's for the host part */
     const struct uk_function *f;
+    bool is_version;       /* f is one of several versions, which only the program's function calls */
     struct uk_arena arena; /* for bindings; freed with the generator */
     enum uk_status status; /* the first failure; code generated after it is discarded */
     LLVMContextRef llvm;
@@ -178,6 +179,11 @@ void uk_cg_sections(struct uk_codegen *g);
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 /* A nest as a separate function, and its call. */
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
+
+/* versions.c: generates NAME followed by the suffix. It has the parameters of the functions that the versions
+ * have with this suffix, and calls that of the first version whose condition holds. If a condition overflows,
+ * it returns `bad`. */
+void uk_cg_choose_version(struct uk_codegen *g, const char *suffix, LLVMValueRef bad);
 
 /* frame.c: a value of the current function, or of one around it, for use in the current function: the latter
  * is captured, through the context. NULL for NULL. */

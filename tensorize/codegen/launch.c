@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of GPUs. The body of a launch becomes a function NAME_STAGE_NUMBER of the device's module. Its
+ * Kernels of GPUs. The body of a launch becomes a function PROGRAM_STAGE_NUMBER of the device's module. Its
  * parameters are all values of the host's function at that point: sizes, scalars, addresses of arguments and
  * of buffers in device memory, variables of loops around the launch; an unused one costs only its place in
  * the argument list. The host computes the grid, stores the arguments in the kernel's layout, each at a
@@ -173,7 +173,7 @@ static LLVMValueRef number(struct uk_codegen *d, const char *intrinsic) {
 static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n, const struct parameters *p) {
     const struct uk_kernel_code *code = &d->target->arch->kernel;
     const char *name =
-        uk_format(&d->arena, "%s_%s_%d", d->f->name, n->stage ? n->stage : "kernel", d->tasks++);
+        uk_format(&d->arena, "%s_%s_%d", d->f->program->name, n->stage ? n->stage : "kernel", d->tasks++);
 
     d->function = LLVMAddFunction(d->module, name ? name : "",
                                   LLVMFunctionType(LLVMVoidTypeInContext(d->llvm), p->type, p->count, false));

@@ -321,7 +321,8 @@ static bool add_section(struct uk_frame *f, const struct uk_section *c) {
 }
 
 /* Allocates buffers and sets the storage of all arguments; temps that are not buffers are sections. */
-static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const struct uk_values *v, int fill) {
+static bool prepare_storage(struct uk_frame *f, const struct uk_function *fn, const struct uk_values *v,
+                            int fill) {
     size_t n = (size_t)fn->tensors;
 
     for (const struct uk_buffer *b = fn->buffers; b; b = b->next)
@@ -376,7 +377,11 @@ memory:
     return false;
 }
 
-enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_values *v, int workspace_fill) {
+enum uk_status uk_interpret_function(struct uk_function *of, const struct uk_values *v, int workspace_fill) {
+    const struct uk_function *fn = uk_version_for(of, v->size);
+
+    if (!fn)
+        return UK_INVALID_SIZE;
     struct uk_program *p = fn->program;
     struct uk_frame f = {.context = p->context,
                          .size = v->size,

@@ -380,9 +380,9 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
 
 /* True if both steps copy the same tensor for the whole program; then they may share the copy. */
 static bool may_share(const struct uk_step *a, const struct uk_step *b) {
-    return a != b && a->kind == b->kind && uk_step_arguments(a->kind, UK_STEP_ARGUMENT_access) &&
-           !strcmp(a->subject, b->subject) && !strcmp(a->loop->loop, "root") &&
-           !strcmp(b->loop->loop, "root");
+    return a != b && a->version == b->version && a->kind == b->kind &&
+           uk_step_arguments(a->kind, UK_STEP_ARGUMENT_access) && !strcmp(a->subject, b->subject) &&
+           !strcmp(a->loop->loop, "root") && !strcmp(b->loop->loop, "root");
 }
 
 /* Checks a name after `->`: it differs from the other new names, iterators, tensors and stages, so that later
@@ -391,7 +391,7 @@ static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n)
     const char *name = s->name[n], *other = NULL;
 
     for (const struct uk_step *t = p->steps; t; t = t->next) {
-        for (int i = 0; i < t->names && !(t == s && i == n); i++)
+        for (int i = 0; i < t->names && t->version == s->version && !(t == s && i == n); i++)
             if (!strcmp(t->name[i], name) && !may_share(t, s))
                 other = "a name that a step made";
         if (t == s)
@@ -437,7 +437,7 @@ static enum uk_status check_rules(struct uk_program *p) {
         for (int i = 0; i < s->names; i++)
             if (!check_new_name(p, s, i))
                 return p->status;
-    return UK_OK;
+    return uk_check_versions(p) ? UK_OK : p->status;
 }
 
 enum uk_status uk_check_program(struct uk_program *p) {

@@ -279,7 +279,17 @@ struct uk_step {
     struct uk_index **subscript;
     const char *axis; /* bind: "block.x" .. "thread.z" */
     struct uk_import *import;
+    int version; /* number of the schedule that has the step, from 0 */
     struct uk_step *next;
+};
+
+enum { UK_MAX_VERSIONS = 4 };
+
+/* One of several schedules of a program. At entry the first one whose condition holds is taken. */
+struct uk_version {
+    struct uk_index *condition; /* a relation over sizes, or a conjunction of them; NULL: the last schedule */
+    struct uk_position at;
+    struct uk_version *next;
 };
 
 struct uk_import {
@@ -305,16 +315,17 @@ struct uk_program {
     struct uk_statement *statements;
     struct uk_intrinsic *intrinsics;
     struct uk_import *imports;
-    struct uk_step *steps;     /* in the order written or added */
-    bool has_schedule;         /* the text has a `schedule` section, or a step was added */
-    enum uk_status status;     /* sticky: the first failure of a building call */
-    const char *failure;       /* message of that failure; or NULL */
-    struct uk_var *iterators;  /* of all statements; statements share the variable of a name */
-    struct uk_var *assumed;    /* names that only `assume` has used so far */
-    bool is_checked;           /* by uk_check_program(), and unchanged since */
-    bool is_checked_for_sizes; /* by uk_program_check(), for the sizes that are defined now; and unchanged
-                                  since */
-    struct uk_position at;     /* position in the text, or item of the call, that the builders are at */
+    struct uk_step *steps;       /* in the order written or added, of all schedules */
+    bool has_schedule;           /* the text has a `schedule` section, or a step was added */
+    struct uk_version *versions; /* NULL: one schedule for all sizes */
+    enum uk_status status;       /* sticky: the first failure of a building call */
+    const char *failure;         /* message of that failure; or NULL */
+    struct uk_var *iterators;    /* of all statements; statements share the variable of a name */
+    struct uk_var *assumed;      /* names that only `assume` has used so far */
+    bool is_checked;             /* by uk_check_program(), and unchanged since */
+    bool is_checked_for_sizes;   /* by uk_program_check(), for the sizes that are defined now; and unchanged
+                                    since */
+    struct uk_position at;       /* position in the text, or item of the call, that the builders are at */
 };
 
 /* ---- intrinsics: declarations of kernels ---- */
@@ -372,6 +383,9 @@ void uk_print_import(struct uk_text *t, const struct uk_import *i);
 void uk_print_step(struct uk_text *t, const struct uk_step *s);
 /* One line, without its end. */
 void uk_print_statement(struct uk_text *t, const struct uk_statement *s);
+/* The first line of a schedule; condition NULL: one without `where`. */
+void uk_print_condition(struct uk_text *t, const struct uk_index *condition);
+/* The steps; if there are several schedules, each with its first line. */
 void uk_print_steps(struct uk_text *t, const struct uk_program *p);
 void uk_print_program(struct uk_text *t, const struct uk_program *p);
 void uk_print_loops(struct uk_text *t, const struct uk_function *f);
@@ -481,10 +495,27 @@ const char *uk_function_name(int i);
 
 /* Parses a layout map; NULL after failing the program. */
 struct uk_map *uk_parse_map(struct uk_program *p, const char *text);
-/* Appends the steps of the text (exactly one, if `single`) to the program's. `file` is the text's name in
+/* Appends the steps of the text (exactly one, if `single`) to the program's; or, if the text begins with
+ * `schedule`, its schedules to a program that has none. `file` is the text's name in
  * messages; NULL: the program's. */
 enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char *text, size_t length,
                               bool single);
+/* versions.c. uk_begin_schedule: begins a schedule at p->at; later steps belong to it. Fails the program
+ * after a schedule without a condition. uk_current_version: number of the schedule that was begun last. */
+bool uk_begin_schedule(struct uk_program *p, struct uk_index *condition);
+int uk_current_version(const struct uk_program *p);
+/* Checks that the conditions are affine over sizes and that only the last schedule has none. Returns false
+ * after failing the program. */
+bool uk_check_versions(struct uk_program *p);
+/* The program's assumptions and, as further ones, the relations of the condition; the copies live in `a`.
+ * After a failed allocation a->failed is set. */
+struct uk_assume *uk_assumptions_with(struct uk_arena *a, const struct uk_program *p,
+                                      struct uk_index *condition);
+/* Fails if the program has several schedules; for searches, which change one. */
+enum uk_status uk_refuse_versions(const struct uk_program *p);
+/* The first version of the function whose condition holds for the sizes, size[n] for size number n; or the
+ * function itself, if it has no versions. NULL after failing with UK_INVALID_SIZE: a condition overflows. */
+const struct uk_function *uk_version_for(const struct uk_function *f, const int64_t *size);
 /* Parses one item, an intrinsic for instance, and adds it to the program. */
 enum uk_status uk_parse_item(struct uk_program *p, const char *text);
 

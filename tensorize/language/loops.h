@@ -135,6 +135,13 @@ struct uk_entry_check {
     struct uk_entry_check *next;
 };
 
+/* One of the functions of a program with several schedules. */
+struct uk_function_version {
+    struct uk_index *condition; /* NULL: the last one */
+    struct uk_function *function;
+    struct uk_function_version *next;
+};
+
 struct uk_function {
     /* The program's sizes are arguments, then `scalars`, then those of `tensor` that are not temps. */
     struct uk_program *program;
@@ -152,7 +159,10 @@ struct uk_function {
     bool work_argument; /* the last argument is the workspace, whose size NAME_workspace returns */
     int intrinsics;     /* number of different intrinsics that it calls */
     struct uk_intrinsic **intrinsic;
-    struct uk_schedule *schedule; /* schedule that produced it; or NULL */
+    struct uk_schedule *schedule; /* schedule that produced it; NULL: it has versions */
+    /* The function calls the first version whose condition holds, and has no body, buffers and checks of its
+     * own; or NULL. */
+    struct uk_function_version *versions;
 };
 
 /* The access whose element e is, or is inside of its tensor and a number elsewhere; NULL: e is another

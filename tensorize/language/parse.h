@@ -12,6 +12,7 @@ enum uk_name_mode {
     UK_NAMES_ASSUMED,   /* assume: a size, which another item must name too */
     UK_NAMES_STATEMENT, /* a size if there is one of that name, else an iterator */
     UK_NAMES_MAP,       /* a name of the layout map */
+    UK_NAMES_CONDITION, /* condition of a schedule: a size that the program has */
     UK_NAMES_STEP,      /* a size, or else a loop or an iterator, resolved when the step is applied */
 };
 

@@ -185,6 +185,13 @@ static void put_function(struct uk_text *t, const struct uk_function *f) {
 }
 
 void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
+    for (const struct uk_function_version *v = f->versions; v; v = v->next) {
+        uk_put(t, "# ");
+        uk_print_condition(t, v->condition);
+        uk_print_loops(t, v->function);
+    }
+    if (f->versions)
+        return;
     put_function(t, f);
     for (const struct uk_packed *p = f->packed; p; p = p->next) {
         uk_put(t, "%s: ", p->size_name);

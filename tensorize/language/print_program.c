@@ -220,6 +220,6 @@ void uk_print_program(struct uk_text *t, const struct uk_program *p) {
         put_intrinsic(t, i);
     put_items(t, p, "");
     if (p->has_schedule)
-        uk_put(t, "\nschedule\n");
+        uk_put(t, p->versions ? "\n" : "\nschedule\n");
     uk_print_steps(t, p);
 }

@@ -130,9 +130,31 @@ void uk_print_step(struct uk_text *t, const struct uk_step *s) {
     uk_put(t, "\n");
 }
 
+/* version -1: prints the steps of all versions. */
+static void put_steps(struct uk_text *t, const struct uk_step *s, int version) {
+    for (; s; s = s->next)
+        if (version < 0 || s->version == version) {
+            uk_put(t, "  ");
+            uk_print_step(t, s);
+        }
+}
+
+void uk_print_condition(struct uk_text *t, const struct uk_index *condition) {
+    uk_put(t, "schedule");
+    if (condition) {
+        uk_put(t, " where ");
+        uk_print_index(t, condition);
+    }
+    uk_put(t, "\n");
+}
+
 void uk_print_steps(struct uk_text *t, const struct uk_program *p) {
-    for (const struct uk_step *s = p->steps; s; s = s->next) {
-        uk_put(t, "  ");
-        uk_print_step(t, s);
+    int n = 0;
+
+    if (!p->versions)
+        put_steps(t, p->steps, -1);
+    for (const struct uk_version *v = p->versions; v; v = v->next) {
+        uk_print_condition(t, v->condition);
+        put_steps(t, p->steps, n++);
     }
 }

@@ -31,14 +31,18 @@ enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const
     if (!p)
         return UK_INVALID_ARGUMENT;
     struct uk_step *steps = p->steps;
+    struct uk_version *versions = p->versions;
     bool had = p->has_schedule;
 
     p->steps = NULL; /* errors in the old steps do not matter: they are replaced */
+    p->versions = NULL;
+    p->has_schedule = false;
     enum uk_status status = uk_check_rules(p);
     if (!status)
         status = read_steps(p, file, text, length);
     if (status) { /* restores the old steps */
         p->steps = steps;
+        p->versions = versions;
         p->has_schedule = had;
         p->is_checked = false;
     }

@@ -11,6 +11,15 @@ static bool has_store(const struct uk_node *n) {
     return false;
 }
 
+/* True if the function, or one of its versions, has code other than calls of kernels. */
+static bool has_plain_loops(const struct uk_function *f) {
+    const struct uk_function_version *v = f->versions;
+
+    while (v && !has_plain_loops(v->function))
+        v = v->next;
+    return v || has_store(f->body);
+}
+
 /* Fails if a kernel's call was not inlined. */
 static enum uk_status check_inlined(struct uk_build *b) {
     for (int i = 0; i < b->function->intrinsics; i++)
@@ -125,7 +134,7 @@ static enum uk_status run_all(struct uk_build *b) {
 
     if (b->host)
         return uk_run_passes(b, device);
-    if (!has_store(b->function->body))
+    if (!has_plain_loops(b->function))
         return uk_run_passes(b, clean);
     /* Plain loops are left. If all sizes are constants, O3 on everything is faster and optimizes kernels
      * further. */

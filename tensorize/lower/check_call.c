@@ -33,7 +33,11 @@ static enum uk_status check_function(struct uk_program *p, const struct uk_targe
     struct uk_function *f;
     enum uk_status status = uk_lower(p, target, o, NULL, NULL, &f);
 
-    for (const struct uk_entry_check *c = status ? NULL : f->checks; c && !status; c = c->next)
+    const struct uk_function *taken = status ? NULL : uk_version_for(f, size);
+
+    if (!status && !taken)
+        status = UK_INVALID_SIZE;
+    for (const struct uk_entry_check *c = taken ? taken->checks : NULL; c && !status; c = c->next)
         status = uk_check_relation(p, c->condition, size, nowhere, "the schedule requires ",
                                    ", which does not hold");
     uk_arena_release(&p->arena, before);

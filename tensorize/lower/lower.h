@@ -18,6 +18,19 @@
  * `steps` (or NULL) the applied steps. */
 enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out);
+/* Lowers one schedule: the program's present steps, under its present assumptions, to a function of that
+ * name. last: a schedule whose refused drafts are not tried again; or NULL. */
+enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                                 const char *name, const struct uk_schedule *last, struct uk_text *report,
+                                 struct uk_text *steps, struct uk_function **out);
+/* Lists the program's tensors in f. */
+enum uk_status uk_list_tensors(struct uk_program *p, struct uk_function *f);
+/* versions.c: uk_lower for a program with several schedules. last: the function that was lowered before,
+ * whose refused drafts are not tried again; or NULL. */
+enum uk_status uk_lower_all_schedules(struct uk_program *p, const struct uk_target *t,
+                                      const struct uk_options *o, const struct uk_function *last,
+                                      struct uk_text *report, struct uk_text *steps,
+                                      struct uk_function **out);
 /* To be called if code generation refused the function's loops with `status`. True if its schedule was
  * automatic and others are left: the recorded error is then discarded, and the caller has to call
  * uk_lower_again, which tries another schedule. */
@@ -143,6 +156,8 @@ bool uk_nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of)
 /* Adds the checks at entry: assumptions, kernels' narrow arguments, and the condition on the sizes under
  * which every access is inside its tensor. */
 enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f);
+/* Adds the kernel to the list of f, which has room, unless it is there. */
+void uk_list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic);
 /* Lists in f the kernels that its stages call. */
 enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f);
 /* Adds a condition on the sizes to the checks at entry. */

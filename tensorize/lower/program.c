@@ -395,7 +395,7 @@ enum uk_status uk_add_temps(struct uk_schedule *s) {
     return UK_OK;
 }
 
-static void list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic) {
+void uk_list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic) {
     for (int i = 0; i < f->intrinsics; i++)
         if (f->intrinsic[i] == intrinsic)
             return;
@@ -413,11 +413,11 @@ enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f) 
         return uk_out_of_memory(s->context);
     for (const struct uk_stage *st = s->stages; st; st = st->next) {
         if (st->match)
-            list_intrinsic(f, st->match->intrinsic);
+            uk_list_intrinsic(f, st->match->intrinsic);
         if (st->packing)
-            list_intrinsic(f, st->packing->match->intrinsic);
+            uk_list_intrinsic(f, st->packing->match->intrinsic);
         if (st->tail)
-            list_intrinsic(f, st->tail->intrinsic);
+            uk_list_intrinsic(f, st->tail->intrinsic);
     }
     return UK_OK;
 }

@@ -10,6 +10,7 @@ static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
     struct uk_program shown = *s->program;
 
     shown.steps = s->applied;
+    shown.versions = NULL;
     uk_print_steps(steps, &shown);
 }
 
@@ -85,12 +86,12 @@ static enum uk_status make_function(struct uk_schedule *s, struct uk_function *f
     return UK_OK;
 }
 
-static enum uk_status list_tensors(struct uk_schedule *s, struct uk_function *f) {
-    const int n = uk_tensor_position(s->program, NULL) - 1;
+enum uk_status uk_list_tensors(struct uk_program *p, struct uk_function *f) {
+    const int n = uk_tensor_position(p, NULL) - 1;
 
-    if (!(f->tensor = uk_alloc(s->arena, ((size_t)n + 1) * sizeof *f->tensor)))
-        return uk_out_of_memory(s->context);
-    for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
+    if (!(f->tensor = uk_alloc(&p->arena, ((size_t)n + 1) * sizeof *f->tensor)))
+        return uk_out_of_memory(p->context);
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         f->tensor[f->tensors++] = t;
     return UK_OK;
 }
@@ -116,10 +117,9 @@ static enum uk_status refuse_constants(const struct uk_program *p, const struct 
                          x->name, t->name);
 }
 
-/* last: a schedule whose refused drafts are not tried again; or NULL. */
-static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                            const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
-                            struct uk_function **out) {
+enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                                 const char *name, const struct uk_schedule *last, struct uk_text *report,
+                                 struct uk_text *steps, struct uk_function **out) {
     struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s), begin;
     struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
     enum uk_status status;
@@ -127,9 +127,6 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     *out = NULL;
     if (!s || !f)
         return uk_out_of_memory(p->context);
-    if ((status = uk_check_constants(p, uk_target_max_bytes(t))) || (status = uk_warn_of_pads(p)) ||
-        (status = refuse_constants(p, t)))
-        return status;
     const size_t notes = p->context->notes.length, reported = report ? report->length : 0;
     begin = (struct uk_schedule){
         .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
@@ -141,11 +138,11 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         *s = begin;
         s->applied_end = &s->applied;
         *f = (struct uk_function){.program = p,
-                                  .name = p->name,
+                                  .name = name,
                                   .scalars = p->scalars,
                                   .work_argument = o->workspace_argument,
                                   .schedule = s};
-        if ((status = list_tensors(s, f)))
+        if ((status = uk_list_tensors(p, f)))
             return status;
         uk_text_cut(&p->context->notes, notes);
         if (report)
@@ -161,10 +158,25 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     return UK_OK;
 }
 
+/* last: the function that was lowered before, whose refused drafts are not tried again; or NULL. */
+static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                            const struct uk_function *last, struct uk_text *report, struct uk_text *steps,
+                            struct uk_function **out) {
+    enum uk_status status;
+
+    *out = NULL;
+    if ((status = uk_check_constants(p, uk_target_max_bytes(t))) || (status = uk_warn_of_pads(p)) ||
+        (status = refuse_constants(p, t)))
+        return status;
+    return p->versions
+               ? uk_lower_all_schedules(p, t, o, last, report, steps, out)
+               : uk_lower_schedule(p, t, o, p->name, last ? last->schedule : NULL, report, steps, out);
+}
+
 /* After a failed allocation later decisions may be wrong (a coefficient that could not be computed differs
  * from the kernel's), so only the failure is reported. */
 static enum uk_status lower_all(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                                const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
+                                const struct uk_function *last, struct uk_text *report, struct uk_text *steps,
                                 struct uk_function **out) {
     p->arena.failed = p->context->arena.failed = false;
     enum uk_status status = lower(p, t, o, last, report, steps, out);
@@ -183,11 +195,15 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
 }
 
 bool uk_refuse_code(const struct uk_function *f, enum uk_status status) {
-    return f->schedule && uk_refuse_draft_code(f->schedule, status);
+    const struct uk_function_version *v = f->versions;
+
+    while (v && !uk_refuse_code(v->function, status))
+        v = v->next;
+    return v || (f->schedule && uk_refuse_draft_code(f->schedule, status));
 }
 
 enum uk_status uk_lower_again(const struct uk_function *f, struct uk_text *steps, struct uk_function **out) {
-    const struct uk_schedule *s = f->schedule;
+    const struct uk_schedule *s = f->versions ? f->versions->function->schedule : f->schedule;
 
-    return lower_all(s->program, s->target, s->options, s, NULL, steps, out);
+    return lower_all(s->program, s->target, s->options, f, NULL, steps, out);
 }

@@ -29,7 +29,8 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
     if (steps)
         *steps = NULL;
     if ((status = uk_program_check(p)) || (status = uk_require(p->context, cursor, "the cursor")) ||
-        (status = uk_require(p->context, steps, "the place for the steps")))
+        (status = uk_require(p->context, steps, "the place for the steps")) ||
+        (status = uk_refuse_versions(p)))
         return status;
     if (*cursor < 0)
         return uk_fail(

@@ -86,7 +86,7 @@ isl_set *uk_sizes_outside_shape(struct uk_schedule *s, const struct uk_stage *st
 /* The error of isl since uk_isl(), or else the context's, as a status; records isl's in the context. */
 enum uk_status uk_isl_status(struct uk_schedule *s);
 
-/* ---- rules of programs that only isl can check (places.c: layouts; written.c: temps) ----
+/* ---- rules of programs that only isl can check (places.c: layouts; written.c: temps; versions.c) ----
  *
  * program.c implements uk_program_check() of tensorize.h, which checks them. */
 
@@ -103,6 +103,11 @@ const char *uk_shared_place(struct uk_schedule *s, const char *name, const struc
                             struct uk_index *const shape[]);
 /* Refuses reads of elements of temps that no earlier statement writes. */
 enum uk_status uk_check_written(struct uk_schedule *s);
+
+/* Refuses a schedule that is taken for no sizes, whatever values are defined. */
+enum uk_status uk_check_version_sizes(struct uk_schedule *s);
+/* True if some sizes that the program allows fulfil the condition, or isl fails. */
+bool uk_is_possible(struct uk_schedule *s, struct uk_index *condition);
 
 /* ---- inside.c ---- */
 

@@ -32,6 +32,8 @@ static enum uk_status check_program(struct uk_program *p) {
 
     if (!status)
         status = uk_check_written(&s);
+    if (!status)
+        status = uk_check_version_sizes(&s);
     if (!status && arena.failed)
         status = uk_out_of_memory(p->context);
     for (struct uk_var *v = p->sizes; v; v = v->next)

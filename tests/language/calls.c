@@ -124,6 +124,9 @@ static struct uk_program *create(const char *name) {
     CALL(uk_import_llvm(p, NULL))                                                                     \
     CALL(uk_import_c(p, NULL))                                                                        \
     CALL(uk_step(p, NULL))                                                                            \
+    CALL(uk_schedule_where(p, b->n))                                                                  \
+    CALL((uk_schedule_where(p, NULL), uk_schedule_where(p, NULL)))                                    \
+    CALL((uk_step(p, "unroll Y.i"), uk_schedule_where(p, b->relation)))                               \
     CALL(uk_step(p, "sort Y.i"))                                                                      \
     CALL(uk_step(p, "parallel \1"))                                                                   \
     CALL(uk_split(p, "Y.i", 0, "io", "ii"))                                                           \

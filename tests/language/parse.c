@@ -128,7 +128,7 @@ static void schedules_are_replaced(void **state) {
     (void)state;
     struct uk_program *p = parse_text("tensor A f32 [N]\nA[i] = 1\nschedule\n  split i 4 -> io ii\n");
     const char *good = "schedule\n  split i 8 -> a b\n", *bad = "split i 8 -> a\n",
-               *twice = "split i 8 -> a a\n";
+               *twice = "split i 8 -> a a\n", *versions = "schedule where N < 8\nschedule\n  unroll i\n";
 
     assert_int_equal(uk_program_schedule(p, "s.uk", bad, strlen(bad)), UK_SYNTAX);
     assert_string_equal(
@@ -139,6 +139,16 @@ static void schedules_are_replaced(void **state) {
         uk_context_message(context),
         "s.uk:1:1: error: a is a name that a step made already; choose another name after ->");
     expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 4 -> io ii\n");
+    assert_int_equal(uk_program_schedule(p, "s.uk", good, strlen(good)), UK_OK);
+    expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 8 -> a b\n");
+    assert_int_equal(uk_program_schedule(p, "s.uk", versions, strlen(versions)), UK_OK);
+    expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule where N < 8\nschedule\n  unroll i\n");
+    assert_int_equal(uk_program_schedule(p, "s.uk", versions, 20), UK_REFUSED);
+    assert_string_equal(
+        uk_context_message(context),
+        "s.uk:1:1: error: the last schedule has a `where`; add `schedule` without one, for all "
+        "other sizes");
+    expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule where N < 8\nschedule\n  unroll i\n");
     assert_int_equal(uk_program_schedule(p, "s.uk", good, strlen(good)), UK_OK);
     expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 8 -> a b\n");
     uk_program_destroy(p);

@@ -321,6 +321,20 @@ static void make_step(struct maker *m, const struct uk_step *s) {
         make_loop_step(m, s);
 }
 
+static void make_schedules(struct maker *m, const struct uk_program *from) {
+    const struct uk_version *v = from->versions;
+    int n = 0;
+
+    do {
+        if (v)
+            uk_schedule_where(m->p, v->condition ? make_index(m, v->condition) : NULL);
+        for (const struct uk_step *s = from->steps; s; s = s->next)
+            if (s->version == n)
+                make_step(m, s);
+        n++;
+    } while (v && (v = v->next));
+}
+
 struct uk_program *rebuild(struct uk_context *c, const struct uk_program *from) {
     struct maker *m = calloc(1, sizeof *m);
     struct uk_program *made;
@@ -344,10 +358,9 @@ struct uk_program *rebuild(struct uk_context *c, const struct uk_program *from) 
         uk_assume(m->p, make_index(m, a->relation));
     for (const struct uk_statement *s = from->statements; s; s = s->next)
         make_statement(m, s);
-    for (const struct uk_step *s = from->steps; s; s = s->next)
-        make_step(m, s);
+    make_schedules(m, from);
     /* `schedule` without steps */
-    if (from->has_schedule && !from->steps)
+    if (from->has_schedule && !from->steps && !from->versions)
         assert_int_equal(uk_program_schedule(m->p, from->name, "schedule", 8), UK_OK);
     if (uk_program_status(m->p))
         fail_msg("%s: %s", from->file, uk_context_message(c));

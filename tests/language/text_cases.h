@@ -60,6 +60,19 @@ static const char *const canonical[] = {
     "  reverse_compute_at Y T.qo\n"
     "  tensorize qi uk_sgemm_ra_14x32_avx512_intrin\n"
     "  parallel T.n oo\n",
+    /* several schedules, one of them without steps; they may make the same names */
+    "tensor X f32 [M, N] stride [ld, 1]\n"
+    "tensor Y f32 [M, N]\n"
+    "Y[m, n] = X[m, n]\n"
+    "\n"
+    "schedule where M <= 16 and N % 16 == 0\n"
+    "  split n 16 -> no ni\n"
+    "schedule where ld == N\n"
+    "schedule where 2 * M + 1 < N and N < 3 * M\n"
+    "  unroll m\n"
+    "  unroll n\n"
+    "schedule\n"
+    "  split n 8 -> no ni\n",
     "pragma import \"vadd_16.c\"\n"
     "intrinsic vadd_16 requires avx2\n"
     "  tensor a f32 [16]\n"

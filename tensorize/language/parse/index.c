@@ -42,6 +42,20 @@ static struct uk_index *step_name(struct uk_parser *ps, const char *name, struct
     return v ? uk_program_check_memory(ps->p, uk_index_var(&ps->p->arena, v)) : NULL;
 }
 
+static struct uk_index *condition_name(struct uk_parser *ps, const char *name, struct uk_position at) {
+    struct uk_program *p = ps->p;
+
+    if (uk_find_var(p->sizes, name))
+        return uk_size(p, name);
+    return uk_program_fail(p, UK_REFUSED, at,
+                           "%s is %s; the condition of a schedule may only mention sizes of the program",
+                           name,
+                           uk_find_tensor(p, name)           ? "a tensor"
+                           : uk_find_scalar(p, name)         ? "a scalar"
+                           : uk_find_var(p->iterators, name) ? "an iterator"
+                                                             : "not declared");
+}
+
 static struct uk_index *affine_name(struct uk_parser *ps) {
     struct uk_program *p = ps->p;
     struct uk_position at = p->at = ps->t->at;
@@ -53,6 +67,8 @@ static struct uk_index *affine_name(struct uk_parser *ps) {
         return map_name(ps, name, at);
     if (ps->names == UK_NAMES_STEP)
         return step_name(ps, name, at);
+    if (ps->names == UK_NAMES_CONDITION)
+        return condition_name(ps, name, at);
     if (uk_find_tensor(p, name) && uk_next_is(ps, "["))
         return uk_program_fail(p, UK_REFUSED, at,
                                "an element of %s is part of an integer expression, but can only be a whole "

@@ -111,17 +111,31 @@ static bool skip_newlines(struct uk_parser *ps) {
     return ps->t->kind != UK_T_END;
 }
 
+/* Parses what follows the word `schedule`: the condition, if any, and the steps. */
+static bool parse_schedule(struct uk_parser *ps) {
+    const struct uk_position at = ps->t[-1].at;
+    struct uk_index *condition = NULL;
+
+    if (uk_accept(ps, "where")) {
+        ps->names = UK_NAMES_CONDITION;
+        if (!(condition = uk_parse_relations(ps)))
+            return false;
+    }
+    ps->p->at = at;
+    if (!uk_begin_schedule(ps->p, condition) || !uk_expect_newline(ps))
+        return false;
+    while (skip_newlines(ps) && !uk_next_is(ps, "schedule"))
+        if (!uk_parse_step(ps) || !uk_expect_newline(ps))
+            return false;
+    return true;
+}
+
 static void parse_program(struct uk_parser *ps) {
     while (skip_newlines(ps) && !uk_next_is(ps, "schedule"))
         if (!parse_item(ps) || !uk_expect_newline(ps))
             return;
-    if (!uk_accept(ps, "schedule"))
-        return;
-    ps->p->has_schedule = true;
-    if (!uk_expect_newline(ps))
-        return;
-    while (skip_newlines(ps))
-        if (!uk_parse_step(ps) || !uk_expect_newline(ps))
+    while (uk_accept(ps, "schedule"))
+        if (!parse_schedule(ps))
             return;
 }
 
@@ -244,8 +258,8 @@ enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char
     struct uk_parser ps = {.p = p};
     enum uk_status status = single ? lex_piece(&ps, text) : lex_file(&ps, file, text, length);
 
-    if (!status && !single && skip_newlines(&ps) && uk_accept(&ps, "schedule"))
-        uk_expect_newline(&ps);
+    while (!status && !single && !p->status && skip_newlines(&ps) && uk_accept(&ps, "schedule"))
+        parse_schedule(&ps);
     if (!status && single && !skip_newlines(&ps))
         uk_program_fail(p, UK_SYNTAX, p->at, "the step is empty; give one, for instance \"unroll C.m\"");
     while (!status && !p->status && skip_newlines(&ps)) {

@@ -180,6 +180,7 @@ static struct uk_step *new_step(struct uk_parser *ps, enum uk_step_kind kind) {
               ps->p, uk_alloc(a, ((size_t)uk_steps[kind].names + 1) * sizeof *s->name))))
         return NULL;
     s->kind = kind;
+    s->version = uk_current_version(ps->p);
     s->at = ps->t[-1].at;
     return s;
 }
