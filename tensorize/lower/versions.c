@@ -6,8 +6,6 @@
  * A version checks at entry all that a program with one schedule checks, its own condition included; so a
  * wrong choice would be refused.
  */
-#define _GNU_SOURCE /* memmem */
-#include <string.h>
 #include "lower.h"
 
 /* The arguments of uk_lower_all_schedules. */
@@ -79,22 +77,6 @@ static bool copy_steps(struct uk_arena *a, const struct uk_step *steps, int vers
     return true;
 }
 
-/* Removes the lines from `from` on that are also before it, from `first` on: what is said of a statement
- * concerns it in several schedules. */
-static void drop_repeated_lines(struct uk_text *t, size_t first, size_t from) {
-    for (size_t at = from; at < t->length;) {
-        const char *line = t->text + at, *end = memchr(line, '\n', t->length - at);
-        const size_t n = end ? (size_t)(end - line) + 1 : t->length - at;
-
-        if (!memmem(t->text + first, at - first, line, n)) {
-            at += n;
-            continue;
-        }
-        memmove(t->text + at, t->text + at + n, t->length - at - n);
-        uk_text_cut(t, t->length - n);
-    }
-}
-
 /* Lowers version i under its condition; the program is changed meanwhile. */
 static enum uk_status lower_version(struct lowering *l, int i, const struct uk_schedule *last,
                                     struct uk_function **out) {
@@ -102,7 +84,6 @@ static enum uk_status lower_version(struct lowering *l, int i, const struct uk_s
     struct uk_index *condition = l->condition[i];
     struct uk_step *steps = p->steps;
     struct uk_assume *assumes = p->assumes;
-    const size_t notes = p->context->notes.length;
     const char *name = l->count == 1 ? p->name : uk_format(&p->arena, "%s.%d", p->name, l->number[i] + 1);
 
     *out = NULL;
@@ -116,8 +97,6 @@ static enum uk_status lower_version(struct lowering *l, int i, const struct uk_s
         status = uk_lower_schedule(p, l->target, l->options, name, last, l->report, l->steps, out);
     p->steps = steps;
     p->assumes = assumes;
-    if (!status && i)
-        drop_repeated_lines(&p->context->notes, 0, notes);
     return status;
 }
 
