@@ -99,7 +99,7 @@ static int run_on_board(const struct uk_gpu_call *c, enum uk_status *status) {
                            c->target, why);
     if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s: %s", board, name, why);
-    if (!c->how)
+    if (!c->how && !c->quiet)
         printf("device: %s\n", name);
     return UK_EXIT_OK;
 }
@@ -120,7 +120,7 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
                            "--device=interp interprets its loops",
                            c->target, *why ? ": " : "", why);
     if (!done) {
-        if (!simulate)
+        if (!simulate && !c->quiet)
             printf("no GPU for target '%s' was found (%s): it is simulated\n", c->target, why);
         uk_progress_begin("running in the simulator, which is thousands of times slower than a GPU");
         done = try_kind("sim", c, status, why, name);
@@ -130,7 +130,7 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
         return uk_complain(UK_EXIT_WRONG, "the simulator has no GPU for target %s: %s", c->target, why);
     if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", name, why);
-    if (!c->is_repeated)
+    if (!c->is_repeated \&\& !c->quiet)
         printf("device: %s\n", name);
     return UK_EXIT_OK;
 }

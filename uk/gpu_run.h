@@ -17,6 +17,7 @@ struct uk_gpu_call {
     /* Boards: how to time the kernels after the call, and the result; NULL: no timing. */
     const struct uk_timing *how;
     struct uk_board_times *times;
+    bool quiet; /* does not print which device it runs on */
 };
 /* Runs the call. Exit status; if UK_EXIT_OK, *status is the function's result. */
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);

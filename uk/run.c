@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "operands/shape.h"
 #include "time_program.h"
+#include "versions.h"
 #include "emulate/emulate.h"
 #include "remote/remote.h"
 
@@ -33,12 +34,12 @@ static void print_kernels(const struct uk_job *job, const struct uk_module *m) {
                                            : " (not all inlined, see the notes)");
 }
 
-static void print_sizes(const struct uk_program *p, const int64_t *sizes) {
+static void print_sizes(FILE *to, const struct uk_program *p, const int64_t *sizes) {
     for (const struct uk_var *v = p->sizes; v; v = v->next)
-        printf("%s%s%s=%" PRId64, v == p->sizes ? "sizes: " : " ", v->name, v->defined ? " (constant)" : "",
-               sizes[v->number]);
+        fprintf(to, "%s%s%s=%" PRId64, v == p->sizes ? "sizes: " : " ", v->name,
+                v->defined ? " (constant)" : "", sizes[v->number]);
     if (p->sizes)
-        printf("\n");
+        fprintf(to, "\n");
 }
 
 /* Prints the first elements and the sum of each result, enough to see that two runs agree. */
@@ -256,7 +257,8 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
     }
 }
 
-static int check(struct run *r) {
+/* Compares the results with the interpreter's. Prints how, unless `quiet`. */
+static int check(struct run *r, bool quiet) {
     int status = uk_data_create(&r->expected, r->job.program, r->sizes);
     if (status)
         return status;
@@ -271,10 +273,63 @@ static int check(struct run *r) {
     if (!each)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     const bool equal = uk_data_equal(&r->data, &r->expected, r->sizes, each);
-    if (equal)
+    if (equal && !quiet)
         print_checked(&r->data, each);
     free(each);
     return equal ? UK_EXIT_OK : UK_EXIT_WRONG;
+}
+
+/* Calls the function for these sizes, and compares the results. */
+static int check_at(const struct run *r, const struct uk_arguments *a, int64_t *sizes) {
+    struct uk_arguments quiet = *a;
+    struct run other = *r;
+
+    quiet.count = quiet.histogram = false;
+    other.sizes = sizes;
+    other.gpu.quiet = true;
+    other.data = other.expected = (struct uk_data){0};
+    int status = uk_data_create(&other.data, r->job.program, sizes);
+    if (!status) {
+        uk_data_integers(&other.data);
+        status = call(&other, &quiet);
+    }
+    if (!status)
+        status = check(&other, true);
+    if (status) {
+        fprintf(stderr, "that was another call, on one side of a condition; ");
+        print_sizes(stderr, r->job.program, sizes);
+    }
+    uk_data_free(&other.expected);
+    uk_data_free(&other.data);
+    return status;
+}
+
+/* Checks the schedules for sizes on both sides of their conditions. */
+static int check_versions(const struct run *r, const struct uk_arguments *a) {
+    const struct uk_program *p = r->job.program;
+    const int versions = uk_version_count(p);
+    int calls[UK_MAX_VERSIONS + 1] = {0};
+    struct uk_test_sizes points;
+    int status = uk_test_sizes_find(&points, r->job.program, &r->job.options, r->sizes);
+
+    for (int i = 0; i < points.count && !status; i++) {
+        status = check_at(r, a, points.sizes[i]);
+        calls[uk_version_taken(p, points.sizes[i])]++;
+    }
+    if (!status) {
+        printf("check: equal for %d sets of sizes on both sides of the conditions; calls that took each "
+               "schedule:",
+               points.count);
+        for (int i = 1; i <= versions; i++)
+            printf("%s %d", i > 1 ? "," : "", calls[i]);
+        printf("\n");
+    }
+    for (int i = 1; i <= versions && !status; i++)
+        if (!calls[i])
+            fprintf(stderr,
+                    "note: schedule %d was not checked; give sizes near those for which it is taken\n", i);
+    uk_test_sizes_free(&points);
+    return status;
 }
 
 /* For the interpreter: makes the automatic schedule the program's own if there are constant tensors, because
@@ -287,7 +342,7 @@ static enum uk_status keep_schedule(struct run *r) {
 
     while (t && !t->is_constant)
         t = t->next;
-    if (!t || p->steps)
+    if (!t || p->steps || p->versions)
         return UK_OK;
     enum uk_status status = uk_emit(p, &r->job.options, UK_EMIT_SCHEDULE, &steps, &length);
     if (!status && length)
@@ -378,13 +433,16 @@ static int run(const struct uk_arguments *a) {
             status = print_emulation(&r.job, r.emulation);
     }
     if (!status) {
-        print_sizes(r.job.program, r.sizes);
+        print_sizes(stdout, r.job.program, r.sizes);
+        uk_version_print(r.job.program, r.sizes);
         status = r.module ? call(&r, a) : call_emulated(&r, a);
     }
     if (!status)
         print_results(&r.data);
     if (!status && a->check)
-        status = check(&r);
+        status = check(&r, false);
+    if (!status && a->check && r.job.program->versions && r.module)
+        status = check_versions(&r, a);
     if (!status && a->time)
         status = a->remote ? time_on_board(&r, a)
                            : uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);

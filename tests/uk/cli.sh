@@ -209,6 +209,17 @@ expect 0 'check: equal' '' run matmul.uk --size M=5 --size N=7 --size K=0 --chec
 expect 0 'C f32, 0 elements' '' run matmul.uk --size M=0 --size N=7 --size K=3 --check
 expect 0 'C f32, 0 elements.*check: equal' '' run matmul.uk --define M=0 --check
 expect 0 'check: equal' '' run matmul.uk --define K=0 --size M=9 --size N=5 --check
+# Several schedules: the one that is taken is printed; --check also calls the others, one of which has a wrong kernel.
+sed '/^schedule/s/$/ where N < 6/' wrong.uk >one_wrong.uk
+printf 'schedule\n  split Y.i 8 -> io ii\n' >>one_wrong.uk
+printf '%s\n' 'tensor X f32 [M, N]' 'tensor Y f32 [M, N]' 'Y[i, j] = X[i, j] + X[i, j]' \
+    'schedule where N >= 8 and M < 4' 'schedule where M == N' schedule >versions.uk
+expect 0 'sizes: N=8.schedule 2 of 2: no condition holds.Y f32' 'compiled as plain loops' run one_wrong.uk --size N=8
+expect 1 'check: equal to' 'Y\[[0-9]\].*that was another call, on one side of a condition; sizes: N=5' \
+    run one_wrong.uk --size N=8 --check
+expect 0 'sizes: M=2 N=8.schedule 1 of 3: where N >= 8 and M < 4.*check: equal.*sizes on both sides of the conditions; .*: [1-9][0-9]*, [1-9][0-9]*, [1-9]' '' \
+    run versions.uk --size M=2 --size N=8 --check --threads=1
+expect 2 '' 'several schedules, and uk tune changes one; leave one' tune versions.uk --size M=2 --size N=8
 refused='uk: error: matmul: the function refused its arguments: invalid size'
 expect 1 'sizes:' "matmul.uk:[0-9]+:8: error: the stride lda of dimension 0 of A is 3, and .* 19 elements; make it 19.*
 $refused" run matmul.uk "${small[@]}" --size lda=3

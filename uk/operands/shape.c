@@ -85,12 +85,25 @@ static void take_assumed(const struct uk_program *p, int64_t *sizes) {
     }
 }
 
-int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
+bool uk_derive_sizes(const struct uk_program *p, const struct uk_var *kept, int64_t *sizes) {
+    bool is_complete = true;
+
     for (const struct uk_var *v = p->sizes; v; v = v->next)
-        sizes[v->number] = v->defined ? v->value : v->has_default ? v->default_value : -1;
+        if (!v->defined && !v->has_default && v != kept)
+            sizes[v->number] = -1;
     take_assumed(p, sizes);
     choose_strides(p, sizes);
     raise_strides(p, sizes);
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        is_complete &= sizes[v->number] >= 0;
+    return is_complete;
+}
+
+int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        sizes[v->number] = v->defined ? v->value : v->has_default ? v->default_value : -1;
+    if (uk_derive_sizes(p, NULL, sizes))
+        return UK_EXIT_OK;
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (sizes[v->number] < 0)
             return uk_complain(UK_EXIT_USAGE,

@@ -12,6 +12,9 @@
 /* Assigns values to all sizes, from --size, constants, `size` items and assumptions. Strides without a value
  * become the smallest that the rows allow. Exit status. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
+/* Derives the sizes again that neither the user, nor `size` items, nor constants give, except `kept` (or
+ * NULL). False: some size has no value. */
+bool uk_derive_sizes(const struct uk_program *p, const struct uk_var *kept, int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
 /* terms.c: number of times that the statement's right side is evaluated, excluding terms that `where`
  * skips or that are zero padding. */

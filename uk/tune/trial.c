@@ -78,6 +78,10 @@ int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a, const 
     if (status)
         return status;
     struct uk_program *p = b->job.program;
+    if (p->versions)
+        return uk_complain(UK_EXIT_USAGE,
+                           "the program has several schedules, and uk tune changes one; leave one, without "
+                           "`where`, or give one by --schedule");
     if (!a->threads && !b->is_counted && !b->board)
         b->job.options.threads = uk_num_threads();
     b->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->sizes);
