@@ -26,7 +26,7 @@ static const struct uk_var *size_of(const struct uk_index *e) {
     return e->op == UK_I_VAR ? e->var : NULL;
 }
 
-static bool is_raised(const struct uk_nest *n, const struct uk_index *e) {
+bool uk_is_raised_extent(const struct uk_nest *n, const struct uk_index *e) {
     const struct uk_var *v = size_of(e);
 
     return v && uk_is_raised(n->s, v);
@@ -90,7 +90,7 @@ bool uk_needs_iterations(const struct uk_nest *n, int iterator) {
         return false;
     if (n->main->reduced[iterator] && uk_index_is_int(e, &c))
         return false;
-    if (!n->main->reduced[iterator] || is_raised(n, e))
+    if (!n->main->reduced[iterator] || uk_is_raised_extent(n, e))
         return true;
     for (int i = 1; i < n->stages; i++)
         if (!n->member[i].stage->is_copy)
@@ -107,7 +107,7 @@ struct uk_node *uk_guard_body(struct uk_nest *n, struct uk_node *body) {
     for (int i = 0; i < n->main->iterators; i++) {
         struct uk_index *e = n->main->statement->extent[i];
 
-        if (!uk_needs_iterations(n, i) || (n->main->reduced[i] && is_raised(n, e)) ||
+        if (!uk_needs_iterations(n, i) || (n->main->reduced[i] && uk_is_raised_extent(n, e)) ||
             (uk_index_is_int(e, &c) && c >= 1))
             continue;
         struct uk_index *one = uk_index_op(a, UK_I_GE, e, uk_index_int(a, 1));

@@ -270,6 +270,7 @@ static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *sco
 
 /* ---- a nest ---- */
 
+/* The sizes for which the nest has an iteration. */
 static isl_set *nest_context(struct uk_nest *n) {
     struct uk_stage *st = n->main;
     isl_set *set;
@@ -280,13 +281,19 @@ static isl_set *nest_context(struct uk_nest *n) {
     set = uk_context_set(n->s);
 
     for (int i = 0; i < st->iterators; i++) {
-        if (!uk_needs_iterations(n, i))
+        if (!uk_needs_iterations(n, i) ||
+            (st->reduced[i] && uk_is_raised_extent(n, st->statement->extent[i])))
             continue;
         struct uk_index *one =
             uk_index_op(n->s->arena, UK_I_GE, st->statement->extent[i], uk_index_int(n->s->arena, 1));
 
         set = isl_set_intersect(set, uk_relation_params(n->s, one));
     }
+    return set;
+}
+
+/* Those of the sizes for which the raised ones are at least 1; takes the set. */
+static isl_set *raised_context(const struct uk_nest *n, isl_set *set) {
     for (int i = 0; i < n->s->raised; i++) {
         struct uk_index *v = uk_index_var(n->s->arena, (struct uk_var *)n->s->raised_size[i]);
 
@@ -328,26 +335,41 @@ static bool is_nothing(isl_ast_node *node) {
     return nothing;
 }
 
-static enum uk_status check_sizes(struct uk_schedule *s, const struct uk_stage *st, isl_set *context) {
-    if (isl_set_is_empty(context) != isl_bool_true)
-        return UK_OK;
-    enum uk_status status = uk_isl_status(s);
-    s->is_final = !status;
-    return status ? status
-                  : uk_fail(s->context, UK_REFUSED, st->statement->at,
-                            "no sizes fulfil the assumptions; correct `assume` or --define");
-}
-
 /* Checks the assumptions over all sizes; each nest has only its own. */
 static enum uk_status check_assumptions(struct uk_schedule *s) {
     if (!s->program->assumes || !s->stages)
         return UK_OK;
     uk_scope_all(s);
     isl_set *context = uk_context_set(s);
-    enum uk_status status = check_sizes(s, s->stages, context);
+    const bool is_empty = isl_set_is_empty(context) == isl_bool_true;
+    enum uk_status status = uk_isl_status(s);
 
     isl_set_free(context);
-    return status;
+    if (status || !is_empty)
+        return status;
+    s->is_final = true;
+    return uk_fail(s->context, UK_REFUSED, s->stages->statement->at,
+                   "no sizes fulfil the assumptions; correct `assume` or --define");
+}
+
+/* The sizes for which the loops are made, in *out; NULL: there are none, as the nest has no iterations. */
+static enum uk_status find_context(struct uk_nest *n, isl_set **out) {
+    isl_set *context = nest_context(n);
+    const bool has_none = isl_set_is_empty(context) == isl_bool_true;
+
+    *out = context = raised_context(n, context);
+    const bool is_empty = isl_set_is_empty(context) == isl_bool_true;
+    enum uk_status status = uk_isl_status(n->s);
+    if (!status && !is_empty)
+        return UK_OK;
+    *out = isl_set_free(context);
+    return status || has_none
+               ? status
+               : uk_fail(
+                     n->s->context, UK_REFUSED, n->main->statement->at,
+                     "stage %s: its sums have no terms for all sizes that are allowed; tensorize no loop of "
+                     "it, and attach no later stage inside of them",
+                     n->main->name);
 }
 
 static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
@@ -364,9 +386,9 @@ static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
     enum uk_status status = uk_raise_sizes(n);
     if (status)
         return status;
-    isl_set *context = nest_context(n);
-    if ((status = check_sizes(s, n->main, context))) {
-        isl_set_free(context);
+    isl_set *context;
+    if ((status = find_context(n, &context)) || !context) {
+        s->raised = 0;
         return status;
     }
     if (!make_sets(n, context)) {

@@ -25,6 +25,8 @@ isl_schedule *uk_schedule_tree(struct uk_nest *n);
 /* Collects the sizes that count as at least 1: even if a sum is empty, the tile that initializes it, or a
  * stage that follows its last tile, must run. */
 enum uk_status uk_raise_sizes(struct uk_nest *n);
+/* True if the extent, of a sum, is a size that counts as at least 1, or a multiple of one. */
+bool uk_is_raised_extent(const struct uk_nest *n, const struct uk_index *e);
 /* True if the nest does nothing for an extent of 0 of this iterator. Initializations, and stages that follow
  * a sum, run for an empty sum. */
 bool uk_needs_iterations(const struct uk_nest *n, int iterator);
