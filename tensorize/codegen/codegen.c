@@ -204,8 +204,8 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
 /* The function of a program with several schedules, after those of its versions. */
 static void choose(struct uk_codegen *g) {
     if (g->f->work_argument)
-        uk_cg_choose_version(g, "_workspace", uk_cg_int(g, -1));
-    uk_cg_choose_version(g, "", LLVMConstInt(g->i32, UK_INVALID_SIZE, false));
+        uk_cg_choose_version(g, "_workspace");
+    uk_cg_choose_version(g, "");
     return_int(g);
 }
 

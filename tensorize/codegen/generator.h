@@ -181,9 +181,8 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
 
 /* versions.c: generates NAME followed by the suffix. It has the parameters of the functions that the versions
- * have with this suffix, and calls that of the first version whose condition holds. If a condition overflows,
- * it returns `bad`. */
-void uk_cg_choose_version(struct uk_codegen *g, const char *suffix, LLVMValueRef bad);
+ * have with this suffix, and calls that of the first version whose condition holds. */
+void uk_cg_choose_version(struct uk_codegen *g, const char *suffix);
 
 /* frame.c: a value of the current function, or of one around it, for use in the current function: the latter
  * is captured, through the context. NULL for NULL. */

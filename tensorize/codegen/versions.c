@@ -22,16 +22,14 @@ static void bind_sizes(struct uk_codegen *g, unsigned first) {
     }
 }
 
-/* The value of the condition; the function returns `bad` if that overflows. */
-static LLVMValueRef holds(struct uk_codegen *g, const struct uk_index *condition, LLVMValueRef bad) {
+/* True if the condition holds; it does not if its value overflows. */
+static LLVMValueRef holds(struct uk_codegen *g, const struct uk_index *condition) {
     LLVMValueRef overflow = LLVMConstInt(g->i1, 0, false);
 
     g->overflow = &overflow;
     LLVMValueRef value = uk_cg_condition(g, condition);
     g->overflow = NULL;
-    if (!LLVMIsAConstantInt(overflow))
-        uk_cg_leave_if(g, overflow, bad, "known");
-    return value;
+    return LLVMBuildAnd(g->b, value, LLVMBuildNot(g->b, overflow, ""), "holds");
 }
 
 /* Calls the version's function with all parameters, and returns its result. */
@@ -39,7 +37,7 @@ static void call(struct uk_codegen *g, LLVMValueRef f, LLVMValueRef *arg, unsign
     LLVMBuildRet(g->b, LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, arg, n, ""));
 }
 
-void uk_cg_choose_version(struct uk_codegen *g, const char *suffix, LLVMValueRef bad) {
+void uk_cg_choose_version(struct uk_codegen *g, const char *suffix) {
     const struct uk_function_version *v = g->f->versions;
     struct uk_binding *outside = g->bindings;
     const char *name = uk_format(&g->arena, "%s%s", g->f->name, suffix);
@@ -60,7 +58,7 @@ void uk_cg_choose_version(struct uk_codegen *g, const char *suffix, LLVMValueRef
         LLVMBasicBlockRef taken = uk_cg_block(g, "taken"), other = uk_cg_block(g, "other");
 
         if ((f = function_of(g, v, suffix))) {
-            LLVMBuildCondBr(g->b, holds(g, v->condition, bad), taken, other);
+            LLVMBuildCondBr(g->b, holds(g, v->condition), taken, other);
             LLVMPositionBuilderAtEnd(g->b, taken);
             call(g, f, arg, n);
         }

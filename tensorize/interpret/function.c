@@ -379,9 +379,6 @@ memory:
 
 enum uk_status uk_interpret_function(struct uk_function *of, const struct uk_values *v, int workspace_fill) {
     const struct uk_function *fn = uk_version_for(of, v->size);
-
-    if (!fn)
-        return UK_INVALID_SIZE;
     struct uk_program *p = fn->program;
     struct uk_frame f = {.context = p->context,
                          .size = v->size,

@@ -116,17 +116,16 @@ static int64_t value_of(const struct uk_var *v, void *size) {
     return v->defined ? v->value : ((const int64_t *)size)[v->number];
 }
 
-const struct uk_function *uk_version_for(const struct uk_function *f, const int64_t *size) {
-    const struct uk_function_version *v = f->versions;
+static bool holds(const struct uk_index *condition, const int64_t *size) {
     bool overflow = false;
 
-    while (v && v->condition && !uk_index_eval(v->condition, value_of, (void *)(uintptr_t)size, &overflow) &&
-           !overflow)
+    return uk_index_eval(condition, value_of, (void *)(uintptr_t)size, &overflow) && !overflow;
+}
+
+const struct uk_function *uk_version_for(const struct uk_function *f, const int64_t *size) {
+    const struct uk_function_version *v = f->versions;
+
+    while (v && v->condition && !holds(v->condition, size))
         v = v->next;
-    if (overflow) {
-        uk_fail(f->program->context, UK_INVALID_SIZE, (struct uk_position){0, 0},
-                "the condition of a schedule overflows; use smaller sizes");
-        return NULL;
-    }
     return v ? v->function : f;
 }

@@ -35,8 +35,6 @@ static enum uk_status check_function(struct uk_program *p, const struct uk_targe
 
     const struct uk_function *taken = status ? NULL : uk_version_for(f, size);
 
-    if (!status && !taken)
-        status = UK_INVALID_SIZE;
     for (const struct uk_entry_check *c = taken ? taken->checks : NULL; c && !status; c = c->next)
         status = uk_check_relation(p, c->condition, size, nowhere, "the schedule requires ",
                                    ", which does not hold");

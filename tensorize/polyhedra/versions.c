@@ -32,7 +32,7 @@ static enum uk_status check_all(struct uk_schedule *s) {
         const bool is_empty = isl_set_is_empty(sizes) == isl_bool_true;
         const bool is_earlier = earlier && isl_set_is_subset(sizes, earlier) == isl_bool_true;
 
-        status = uk_isl_status(s);
+        status = s->arena->failed ? uk_out_of_memory(s->context) : uk_isl_status(s);
         if (!status && is_empty)
             status =
                 uk_fail(s->context, UK_REFUSED, v->at,

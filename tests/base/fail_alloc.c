@@ -106,6 +106,9 @@ static const struct {
      "intrinsic twice\n  tensor x f32 [1]\n  tensor y f32 [1]\n  y[i] = x[i] + x[i]\n"
      "  compute void twice(ptr x, ptr y)\nend\ntensor X f32 [4]\ntensor Y f32 [4]\nY[i] = X[i] + X[i]\n"
      "schedule\nsplit Y.i 1 -> io ii\ntensorize ii twice\n"},
+    {"two schedules", "x86_64-avx2",
+     "tensor X f32 [M, N]\ntensor Y f32 [M, N]\nY[m, n] = X[m, n] + X[m, n]\n"
+     "schedule where N % 4 == 0 and M <= 4\nsplit n 4 -> no ni\nvectorize ni\nschedule\nreorder n m\n"},
     {"weights that are packed", "native",
      "tensor A f32 [3, 260]\ntensor B f32 [260, 270] constant\ntensor C f32 [3, 270]\n"
      "C[m, n] = sum(k) A[m, k] * B[k, n]\nschedule\npack B at root panel 16\n"},
