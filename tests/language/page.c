@@ -196,6 +196,7 @@ static void limits_are_those_of_the_code(void **state) {
         {UK_MAX_LOOPS, "loops around a statement"},
         {UK_MAX_ALL_LOOPS, "loops of all stages"},
         {UK_MAX_BOUNDS, "bounds of a stage"},
+        {UK_MAX_VERSIONS, "schedules of a program"},
         {UK_MAX_STAGES, "stages"},
         {UK_MAX_SIZES, "sizes and strides of an intrinsic"},
     };
