@@ -130,7 +130,7 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
         return uk_complain(UK_EXIT_WRONG, "the simulator has no GPU for target %s: %s", c->target, why);
     if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", name, why);
-    if (!c->is_repeated \&\& !c->quiet)
+    if (!c->quiet)
         printf("device: %s\n", name);
     return UK_EXIT_OK;
 }

@@ -13,7 +13,6 @@ struct uk_gpu_call {
     const int64_t *sizes;
     const double *scalars;
     struct uk_data *data;
-    bool is_repeated; /* an earlier call printed the device */
     /* Boards: how to time the kernels after the call, and the result; NULL: no timing. */
     const struct uk_timing *how;
     struct uk_board_times *times;

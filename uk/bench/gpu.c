@@ -85,7 +85,7 @@ static int count(struct gpu_report *r, const struct uk_target *t, bool by_kind,
                                      .sizes = r->arguments,
                                      .scalars = r->scalars,
                                      .data = &r->data,
-                                     .is_repeated = !by_kind};
+                                     .quiet = !by_kind};
     enum uk_status returned = UK_OK;
 
     uk_data_integers(&r->data);
