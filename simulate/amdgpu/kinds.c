@@ -166,7 +166,7 @@ static struct counters *counters_of(const struct uk_amdgpu_code *code) {
     return c;
 }
 
-/* Adds the increase since `before` so many times more. */
+/* Adds the increase since `before` again, `times` times. */
 static void repeat(uint64_t *count, uint64_t before, uint64_t times) {
     *count += (*count - before) * times;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kinds of blocks. Blocks of a launch are of one kind if their waves execute the same instructions with the
- * same EXEC, so that one of them stands for the others in all counts of instructions.
+ * same EXEC, so that all counts of instructions of one are those of the others.
  *
  * slice.c finds this out without running the blocks: it executes only the instructions on which branches,
  * EXEC and addresses of buffers depend, a few percent of a product's. kinds.c runs blocks of each kind.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions of a program: several schedules, of which conditions on the sizes choose one at entry. */
+/* Versions of a program: several schedules. Conditions on the sizes choose one at entry. */
 #include "language.h"
 
 static const struct uk_version *last_version(const struct uk_program *p) {

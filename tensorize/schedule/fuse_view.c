@@ -71,8 +71,8 @@ static bool operand_fits(struct uk_fusion *u, const struct uk_operand *o) {
     return fits;
 }
 
-/* The dimension of a matrix of `im2col` that the outer loop indexes; -1: the operand is none, or does not
- * depend on the loop. */
+/* The dimension of a matrix of `im2col` that the outer loop indexes; -1: the operand is no such matrix, or
+ * does not depend on the loop. */
 static int dimension_of(const struct uk_fusion *u, const struct uk_operand *o) {
     const struct uk_var *a = u->st->statement->iterator[u->a->iterator];
 

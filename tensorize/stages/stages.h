@@ -513,8 +513,8 @@ const struct uk_tensor *uk_memory_of(const struct uk_operand *o);
  * +
  * 1. False: no memory. */
 bool uk_im2col_fuse(struct uk_arena *a, struct uk_tensor *t, int d);
-/* True if adjacent indices of dimension d are adjacent elements in memory, but for where an iterator of what
- * was fused begins again, and no other dimension has more of them. */
+/* True if adjacent indices of dimension d are adjacent elements in memory, until an iterator of what was
+ * fused begins again, and no other dimension has more of them. */
 bool uk_im2col_is_contiguous(const struct uk_tensor *t, int d);
 /* True if each n adjacent indices of dimension d, the first a multiple of n, are adjacent elements in memory.
  */

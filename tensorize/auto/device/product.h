@@ -47,8 +47,8 @@ const char *uk_device_wanted_kernel(const struct uk_product *p);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
 
-/* window.c: a product of operands a and b, one of which is read in windows, reads a matrix in place of it,
- * and its sum is one loop; others stay as they are. */
+/* window.c: if a or b, the operands of a product, is read in windows, the product reads a matrix in its
+ * place, and its sum is one loop; others stay as they are. */
 enum uk_status uk_device_im2col(struct uk_schedule *s, struct uk_stage *st, int a, int b);
 
 #endif

@@ -18,7 +18,7 @@ enum {
     MIN_THREADS_PER_AXIS = 8,
     /* registers besides sums, operands read from shared memory, and copies in flight */
     SPARE_REGISTERS = 10,
-    /* registers for tests at edges, if the compiler has so many; measured: 18 to 23 */
+    /* registers for tests at edges, if the tile leaves them; measured: 18 to 23 */
     GUARD_REGISTERS = 20,
     /* instructions of a wave to test an element that it copies at an edge; counted: 5.0 to 6.5, 5.7 to 8.0 */
     GUARD_VECTOR = 5,
@@ -142,7 +142,7 @@ static bool has_guarded_vectors(const struct uk_product *p, int o) {
 }
 
 /* Lines that a block loads of an operand in a step, those of each instruction counted once. `axis` is the
- * loop of the output that moves the operand, of which a block has n values. */
+ * extent of what indexes the operand in the output; a block has n of its values. */
 static double lines_of(const struct uk_product *p, const struct uk_tile *t, int o, double axis, double n,
                        bool is_guarded) {
     const struct uk_device *d = &p->s->target->machine.core.device;
