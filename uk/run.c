@@ -13,7 +13,7 @@
 #include "progress.h"
 #include "operands/shape.h"
 #include "time_program.h"
-#include "versions.h"
+#include "operands/versions.h"
 #include "emulate/emulate.h"
 #include "remote/remote.h"
 

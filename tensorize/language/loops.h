@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop IR, into which lowering copies isl's AST. It is the last part of language.h and uses its types. */
+/* The loop IR, into which lowering copies isl's AST. It is a part of language.h and uses its types. */
 #ifndef UK_LOOPS_H
 #define UK_LOOPS_H
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "operands/shape.h"
 #include "uk.h"
-#include "versions.h"
+#include "operands/versions.h"
 
 enum {
     MAX_RELATIONS = 32,

@@ -3,7 +3,7 @@
  * them, so the text parses to the same tree. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "lex.h"
+#include "language/lex.h"
 
 /* Precedence of operators: an operator of lower precedence inside one of higher precedence needs
  * parentheses. */

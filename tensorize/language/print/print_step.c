@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Printer of steps: the row's word, then its arguments in order (steps.def). */
 #include <inttypes.h>
-#include "language.h"
+#include "language/language.h"
 
 /* Number of list entries printed so far. */
 struct printed {
@@ -120,7 +120,7 @@ void uk_print_import(struct uk_text *t, const struct uk_import *i) {
 void uk_print_step(struct uk_text *t, const struct uk_step *s) {
     static void (*const put[])(struct uk_text *t, const struct uk_step *s, struct printed *done) = {
 #define UK_STEP_ARGUMENT(name) [UK_STEP_ARGUMENT_##name] = put_##name,
-#include "steps.def"
+#include "language/steps.def"
     };
     struct printed done = {0, 0};
 

@@ -2,7 +2,7 @@
 /* Printer of programs; the text parses to the same program. */
 #include <inttypes.h>
 #include <string.h>
-#include "language.h"
+#include "language/language.h"
 
 static void put_list(struct uk_text *t, struct uk_index *const list[], int n) {
     uk_put(t, "[");

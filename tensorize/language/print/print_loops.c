@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Printer of the loop IR, for people and golden tests. */
 #include <inttypes.h>
-#include "language.h"
+#include "language/language.h"
 
 static void indent(struct uk_text *t, int depth) {
     uk_put(t, "%*s", 2 * depth, "");
