@@ -34,13 +34,23 @@ static LLVMValueRef thread_number(struct uk_codegen *g) {
     return n;
 }
 
-/* number / weight % extent; `whole` bounds number / weight. */
-static LLVMValueRef digit(struct uk_codegen *g, int64_t weight, int64_t extent, int64_t whole) {
-    LLVMValueRef n = thread_number(g);
-
+/* n / weight % extent; `whole` bounds n / weight. */
+static LLVMValueRef digit_of(struct uk_codegen *g, LLVMValueRef n, int64_t weight, int64_t extent,
+                             int64_t whole) {
     if (weight > 1)
         n = LLVMBuildUDiv(g->b, n, uk_cg_int(g, weight), "");
     return extent < whole ? LLVMBuildURem(g->b, n, uk_cg_int(g, extent), "") : n;
+}
+
+static LLVMValueRef digit(struct uk_codegen *g, int64_t weight, int64_t extent, int64_t whole) {
+    return digit_of(g, thread_number(g), weight, extent, whole);
+}
+
+/* The iteration of a loop over threads of an axis. */
+static LLVMValueRef digit_of_axis(struct uk_codegen *g, const struct uk_node *n) {
+    const int64_t weight = n->weight / axis_weight(g->launch, n->axis);
+
+    return digit_of(g, g->thread_id[n->axis], weight, n->threads, g->launch->block[n->axis] / weight);
 }
 
 static bool has_threads(const struct uk_node *n) {
@@ -163,12 +173,7 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
         iteration(g, n, at, 0);
         return;
     }
-    if (n->axis < UK_AXES) {
-        here.weight = axis_weight(g->launch, n->axis);
-        here.extent = g->launch->block[n->axis];
-    } else {
-        here.extent = uk_cg_range(g, n->upper).high;
-    }
+    here.extent = n->axis < UK_AXES ? n->threads : uk_cg_range(g, n->upper).high;
     if (here.extent == INT64_MAX || here.extent < 1) {
         uk_cg_fail(
             g, UK_REFUSED,
@@ -178,7 +183,7 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
     }
     g->spread = &here;
     iteration(g, n,
-              n->axis < UK_AXES ? g->thread_id[n->axis]
+              n->axis < UK_AXES ? digit_of_axis(g, n)
                                 : digit(g, here.weight, here.extent, threads(g->launch) / here.weight),
               here.extent);
     g->spread = here.outer;

@@ -355,6 +355,12 @@ struct uk_form {
     struct uk_position at;
 };
 
+/* A digit of the number of a lane: axis / divisor % extent times weight. */
+struct uk_lane_digit {
+    int axis; /* number of the iterator of the wave's statement */
+    int64_t divisor, extent, weight;
+};
+
 struct uk_intrinsic {
     const char *name;
     int required;
@@ -366,6 +372,13 @@ struct uk_intrinsic {
     struct uk_statement *computes; /* the last statement; the ones before it copy its operands */
     struct uk_form form[UK_FORMS];
     const struct uk_kernel *row; /* row of the registry; NULL for the user's own kernel */
+    /* Of a kernel whose output is spread over the lanes of a wave: the same kernel as one lane sees it; room
+     * match makes it when it is needed first. */
+    struct uk_intrinsic *lane;
+    /* Of such: the wave's kernel, and what tells its lanes apart. */
+    const struct uk_intrinsic *wave;
+    int lane_digits;
+    struct uk_lane_digit lane_digit[UK_MAX_DIMS];
     struct uk_position at;
     struct uk_intrinsic *next;
 };

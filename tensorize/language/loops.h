@@ -48,6 +48,7 @@ struct uk_node {
     struct uk_index *within;
     bool is_digit;
     int64_t weight;        /* THREAD: increment of the thread's number in its block per iteration */
+    int64_t threads;       /* THREAD with an axis: the number of values that this digit of the axis has */
     int slots;             /* slots of a pipelined loop; else 0 */
     struct uk_position at; /* position of the step that gave the loop its kind; CHECK: of the access */
     /* LAUNCH: `body` is a GPU kernel, whose loops over blocks are outermost. `grid` has their extents,

@@ -143,6 +143,15 @@ struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct u
 /* Checks that the operand is in the memory scope (global, shared, register) of the declared tensor. */
 bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int operand);
 
+/* ---- wave.c ---- */
+
+/* *out: the kernel as one lane sees it, if its output is spread over the lanes of a wave; else i. */
+enum uk_status uk_match_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out);
+/* Checks that the nest's loops over thread.x are the lanes of a wave's kernel. */
+bool uk_match_lanes(struct uk_attempt *t);
+/* A wave's kernel gets the addresses of the wave's tile: removes the lanes from the operand's indices. */
+void uk_match_leave_lanes(const struct uk_attempt *t, struct uk_operand *o);
+
 /* ---- forms.c ---- */
 
 /* Checks that the kernel has the forms (compute, reset, update) that the nest needs; sets t->m.begins_sums.

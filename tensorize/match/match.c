@@ -106,7 +106,7 @@ static bool prove(struct uk_attempt *t) {
     if (!unify(t))
         return advise(t, &empty);
     t->score = 1 << 20; /* from here on, every difference is the one to report */
-    return uk_match_roles(t) && uk_match_take_borders(t) && uk_match_tiles(t);
+    return uk_match_roles(t) && uk_match_take_borders(t) && uk_match_tiles(t) && uk_match_lanes(t);
 }
 
 /* Marks the arena, to release what a failed attempt allocates. The declaration's stage, which all attempts
@@ -150,10 +150,11 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
     return UK_OK;
 }
 
-/* Sets m.at if loops were divided: the operands of the view, without the parts of divided loops, which begin
- * at 0 in every tile. The tile's other loops stay in the forms, since guards may let them begin later. */
+/* Sets m.at if loops were divided, or lanes are left out: the operands of the view, without the parts of
+ * divided loops, which begin at 0 in every tile. The tile's other loops stay in the forms, since guards may
+ * let them begin later. */
 static enum uk_status keep_operands(struct uk_attempt *t) {
-    if (t->view == t->st)
+    if (t->view == t->st && !t->k->wave)
         return UK_OK;
     if (!(t->m.at = uk_alloc(t->s->arena, sizeof *t->m.at * (size_t)(t->m.tensors + 1))))
         return uk_out_of_memory(t->s->context);
@@ -165,6 +166,7 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
             for (int l = t->tile; l < t->view->loops; l++)
                 if (uk_loop_position(t->st, t->view->loop[l]) < 0)
                     t->m.at[n].index[d].coefficient[t->view->loop[l]->id] = 0;
+        uk_match_leave_lanes(t, &t->m.at[n]);
     }
     return UK_OK;
 }
@@ -192,7 +194,11 @@ static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i
 
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why) {
+    enum uk_status status = uk_match_lane(s, i, &i);
+
     *out = NULL;
+    if (status)
+        return status;
     return is_one_statement(s, i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why)
                                        : UK_NO_MATCH;
 }
@@ -371,10 +377,13 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     struct uk_attempt *t;
     bool fits;
 
+    enum uk_status status = uk_match_lane(s, i, &i);
     *out = (struct uk_fit){.intrinsic = i};
+    if (status)
+        return status;
     if (!is_one_statement(s, i, why))
         return UK_NO_MATCH;
-    enum uk_status status = begin(s, st, 0, i, i->computes, why, &t);
+    status = begin(s, st, 0, i, i->computes, why, &t);
     if (status)
         return status;
     t->fit = out;

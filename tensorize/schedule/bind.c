@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bind L block.x: the loop's iterations become blocks of a GPU kernel or threads of a block. Several loops
- * over blocks may have one axis: neighbouring blocks are iterations of the innermost of these. Once all steps
+ * may have one axis: neighbouring blocks or threads are iterations of the innermost of these. Once all steps
  * are applied, the nests are checked: loops over blocks are outside all others except serial loops of the
  * host, and threads write disjoint elements.
  */
@@ -16,13 +16,13 @@ static const char *kind_name(enum uk_loop_kind kind) {
 
 /* ---- the step ---- */
 
-/* Returns another loop of the stage that is bound to the axis, or NULL. */
-static const struct uk_loop *find_axis(const struct uk_stage *st, const struct uk_loop *but,
-                                       enum uk_loop_kind kind, int axis) {
-    for (int i = 0; i < st->loops; i++)
-        if (st->loop[i] != but && st->loop[i]->kind == kind && st->loop[i]->axis == axis)
-            return st->loop[i];
-    return NULL;
+int64_t uk_axis_weight(const struct uk_stage *st, const struct uk_loop *l) {
+    int64_t weight = 1;
+
+    for (int i = st->loops; i-- > 0 && st->loop[i] != l;)
+        if (st->loop[i]->kind == UK_LOOP_THREAD && st->loop[i]->axis == l->axis)
+            weight *= uk_constant_extent(st, st->loop[i]);
+    return weight;
 }
 
 /* Threads of the stage, counting l among its loops over threads. */
@@ -103,12 +103,6 @@ enum uk_status uk_apply_bind(struct uk_schedule *s, struct uk_step *step) {
     if (status || (status = check_free(s, st, position, step)))
         return status;
     struct uk_loop *l = st->loop[position];
-    const struct uk_loop *other = kind == UK_LOOP_THREAD ? find_axis(st, l, kind, axis) : NULL;
-    if (other)
-        return uk_fail(s->context, UK_REFUSED, step->at,
-                       "bind %s %s: loop %s of the stage is bound to that axis already; take another axis, "
-                       "or fuse the two loops before",
-                       l->var->name, step->axis, other->var->name);
     if ((kind == UK_LOOP_THREAD &&
          ((status = check_threads(s, st, l, axis, step->at)) || (status = check_copies(s, l, step)))) ||
         (status = uk_check_parallel(s, st, position, false, step->at, "bind")))
@@ -226,22 +220,14 @@ static enum uk_status check_place(const struct kernel *k, const struct uk_stage 
 static enum uk_status check_loops(struct kernel *k, const struct uk_stage *st) {
     for (int i = 0; i < st->loops; i++) {
         const struct uk_loop *l = st->loop[i];
-        const bool is_axis = uk_is_bound(l) && l->axis < UK_AXES;
-        const struct uk_loop *other =
-            is_axis && l->kind == UK_LOOP_THREAD ? find_axis(st, l, l->kind, l->axis) : NULL;
 
         if (l->kind == UK_LOOP_PARALLEL)
             return uk_fail(k->s->context, UK_REFUSED, l->at,
                            "parallel %s: the program runs on blocks and threads; bind the loop instead",
                            l->var->name);
-        if (other)
-            return uk_fail(
-                k->s->context, UK_REFUSED, l->at,
-                "bind %s %s.%c: loop %s around stage %s is bound to that axis too; take another axis",
-                l->var->name, kind_name(l->kind), axes[l->axis], other->var->name, st->name);
-        if (l->kind != UK_LOOP_THREAD || !is_axis)
+        if (l->kind != UK_LOOP_THREAD || l->axis == UK_AXES)
             continue;
-        const int64_t n = uk_constant_extent(st, l);
+        const int64_t n = uk_constant_extent(st, l) * uk_axis_weight(st, l);
         if (n > k->block[l->axis])
             k->block[l->axis] = n;
     }
@@ -260,6 +246,14 @@ static enum uk_status check_size(const struct kernel *k) {
                    k->root->name, (long long)n, most);
 }
 
+/* True if a loop around the one at `position` is over threads of the same axis. */
+static bool has_outer_digit(const struct uk_stage *st, int position) {
+    for (int i = 0; i < position; i++)
+        if (st->loop[i]->kind == UK_LOOP_THREAD && st->loop[i]->axis == st->loop[position]->axis)
+            return true;
+    return false;
+}
+
 static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
     bool any = k->block[0] * k->block[1] * k->block[2] == 1;
 
@@ -273,7 +267,10 @@ static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
         any = true;
         if (l->axis == UK_AXES) /* a digit of the thread's number; its weight is set already */
             continue;
-        l->weight = (l->axis > 0 ? k->block[0] : 1) * (l->axis > 1 ? k->block[1] : 1);
+        const int64_t weight = uk_axis_weight(st, l), n = uk_constant_extent(st, l);
+
+        l->weight = weight * (l->axis > 0 ? k->block[0] : 1) * (l->axis > 1 ? k->block[1] : 1);
+        l->threads = has_outer_digit(st, i) ? n : k->block[l->axis] / weight;
     }
     if (any)
         return UK_OK;

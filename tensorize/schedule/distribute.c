@@ -32,17 +32,22 @@ static enum uk_status divide(struct uk_schedule *s, struct uk_stage *st, int pos
     return status;
 }
 
-/* Moves the loops over threads before the stage's other loops. */
-static void threads_first(struct uk_stage *st) {
-    struct uk_loop *now[UK_MAX_LOOPS];
-    int n = st->prefix;
+/* True if a belongs before b: loops over threads come first, those of an axis by decreasing weight. */
+static bool is_before(const struct uk_loop *a, const struct uk_loop *b) {
+    const bool is_digit = a->kind == UK_LOOP_THREAD && b->kind == a->kind && a->axis == b->axis;
 
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = st->prefix; i < st->loops; i++)
-            if ((st->loop[i]->kind == UK_LOOP_THREAD) != pass)
-                now[n++] = st->loop[i];
-    for (int i = st->prefix; i < st->loops; i++)
-        st->loop[i] = now[i];
+    return is_digit ? a->weight > b->weight : a->kind == UK_LOOP_THREAD && b->kind != UK_LOOP_THREAD;
+}
+
+/* Moves the loops over threads before the stage's other loops, each in the order of its axis. */
+static void threads_first(struct uk_stage *st) {
+    for (int i = st->prefix + 1; i < st->loops; i++)
+        for (int k = i; k > st->prefix && is_before(st->loop[k], st->loop[k - 1]); k--) {
+            struct uk_loop *l = st->loop[k];
+
+            st->loop[k] = st->loop[k - 1];
+            st->loop[k - 1] = l;
+        }
 }
 
 /* ---- copies into shared memory ---- */
@@ -129,16 +134,16 @@ static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t
 
 /* ---- registers ---- */
 
-/* A term of an index: a loop of n iterations over threads of an axis. */
+/* A term of an index: a loop of n iterations over threads of an axis, of this weight there. */
 struct owner {
     int axis;
-    int64_t coefficient, n;
+    int64_t weight, coefficient, n;
     const struct uk_loop *loop;
 };
 
 struct owners {
     int count[UK_MAX_DIMS];
-    struct owner of[UK_MAX_DIMS][UK_AXES]; /* by decreasing coefficient */
+    struct owner of[UK_MAX_DIMS][UK_MAX_LOOPS]; /* by decreasing coefficient */
 };
 
 struct registers {
@@ -193,11 +198,11 @@ static void find_owners(const struct registers *r, const struct uk_stage *st, co
             const int64_t c = x->index[d].coefficient[l->id];
             int k = out->count[d];
 
-            if (l->kind != UK_LOOP_THREAD || !c || k == UK_AXES)
+            if (l->kind != UK_LOOP_THREAD || !c)
                 continue;
             for (; k > 0 && out->of[d][k - 1].coefficient < c; k--)
                 out->of[d][k] = out->of[d][k - 1];
-            out->of[d][k] = (struct owner){l->axis, c, values_of(st, l), l};
+            out->of[d][k] = (struct owner){l->axis, uk_axis_weight(st, l), c, values_of(st, l), l};
             out->count[d]++;
         }
 }
@@ -208,6 +213,7 @@ static bool same_owners(const struct owners *a, const struct owners *b, int dims
             return false;
         for (int k = 0; k < a->count[d]; k++)
             if (a->of[d][k].axis != b->of[d][k].axis || a->of[d][k].n != b->of[d][k].n ||
+                a->of[d][k].weight != b->of[d][k].weight ||
                 a->of[d][k].coefficient != b->of[d][k].coefficient)
                 return false;
     }
@@ -262,6 +268,7 @@ static enum uk_status take_owners(struct registers *r, struct uk_stage *st, cons
                 return status;
             st->loop[at]->kind = UK_LOOP_THREAD;
             st->loop[at]->axis = w->axis;
+            st->loop[at]->weight = w->weight;
             st->loop[at]->at = st->statement->at;
             at++;
         }
@@ -413,7 +420,9 @@ static int64_t threads_of_kernel(const struct uk_schedule *s, const struct uk_st
     for (struct uk_stage *st = s->stages; st; st = st->next)
         for (int i = 0; i < st->loops && uk_kernel_root(st) == uk_kernel_root((struct uk_stage *)in); i++) {
             const struct uk_loop *l = st->loop[i];
-            const int64_t n = l->kind == UK_LOOP_THREAD && l->axis < UK_AXES ? uk_constant_extent(st, l) : 1;
+            const int64_t n = l->kind == UK_LOOP_THREAD && l->axis < UK_AXES
+                                  ? uk_constant_extent(st, l) * uk_axis_weight(st, l)
+                                  : 1;
 
             if (n > 1 && n > block[l->axis])
                 block[l->axis] = n;

@@ -179,6 +179,7 @@ void uk_set_kind(struct uk_node *n, const struct uk_loop *l) {
     n->loop = l->kind;
     n->axis = l->axis;
     n->weight = l->weight;
+    n->threads = l->threads;
     n->slots = l->slots;
     n->at = l->at;
     for (int a = 0; a < UK_AXES && l->block; a++)

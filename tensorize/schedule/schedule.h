@@ -93,6 +93,9 @@ void uk_blocks_of(const struct uk_stage *st, int *host, int *inside);
 /* Returns the stage whose kernel, or loops on the host, contain the stage. A stage attached outside all loops
  * is its own root. */
 struct uk_stage *uk_kernel_root(struct uk_stage *st);
+/* The increase of the thread's number along the axis of l, a loop over threads of the stage, per iteration:
+ * several loops of one axis are its digits, the innermost the lowest. */
+int64_t uk_axis_weight(const struct uk_stage *st, const struct uk_loop *l);
 /* Sets the kind of the loop IR's loop. */
 void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
 /* Refuses to change a loop that is unrolled or vectorized. */

@@ -23,8 +23,7 @@ struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width) {
     return l;
 }
 
-/* Converts i with / and % by constants applied to it: i / a % b. */
-static bool digit_of(const struct uk_map *map, const struct uk_index *e, struct uk_digit *out) {
+bool uk_digit_of(const struct uk_map *map, const struct uk_index *e, struct uk_digit *out) {
     int64_t c;
 
     if (e->op == UK_I_VAR) {
@@ -35,7 +34,7 @@ static bool digit_of(const struct uk_map *map, const struct uk_index *e, struct 
         return out->dim >= 0;
     }
     if ((e->op != UK_I_DIV && e->op != UK_I_MOD) || !uk_index_is_int(e->b, &c) || c < 1 ||
-        !digit_of(map, e->a, out))
+        !uk_digit_of(map, e->a, out))
         return false;
     if (e->op == UK_I_MOD) {
         if (out->modulus && out->modulus % c)
@@ -68,7 +67,7 @@ const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *
     if (map->lane)
         return "the layout has lanes, which only fragments of matrix cores have";
     for (int k = 0; k < map->to_count; k++)
-        if (!digit_of(map, map->to[k], &out->digit[k]))
+        if (!uk_digit_of(map, map->to[k], &out->digit[k]))
             return "an index of the layout is not one dimension, its quotient or its remainder by a constant";
     for (int d = 0; d < map->from_count; d++) {
         int64_t divisor = 1;

@@ -44,6 +44,8 @@ struct uk_loop {
     int axis;
     /* Loops over threads: the increase of the thread's number per iteration, known after all steps. */
     int64_t weight;
+    /* The same, of an axis: the number of values that this digit of the axis has. */
+    int64_t threads;
     /* A pipelined loop: copies of each shared buffer, so that as many iterations are in flight; else 0. */
     int slots;
     bool is_made; /* lowering: it is a loop of the AST part being visited */
@@ -471,6 +473,9 @@ struct uk_buffer_layout {
     int64_t stride[UK_MAX_DIMS];
 };
 
+/* Reads e, a dimension of the map with / and % by constants applied to it, i / a % b. False: it is something
+ * else. */
+bool uk_digit_of(const struct uk_map *map, const struct uk_index *e, struct uk_digit *out);
 struct uk_buffer_layout uk_layout_plain(int dims);
 /* The layout [d/w, other dimensions, d%w]. */
 struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width);

@@ -46,6 +46,8 @@ struct uk_kernel_code {
     const char *const *attributes;          /* of kernels: key, value, ..., NULL */
     /* The function attribute whose value is "N,N" for a block of N threads; or NULL. */
     const char *block_attribute;
+    /* Attribute of kernels that call one for a whole wave, and its value; NULL: none. */
+    const char *wave_attribute[2];
     /* The module's annotations with the number of threads along each axis; or NULL. */
     const char *block_annotations[3];
     /* LLVM IR of a barrier with the fences that shared memory needs, and of the declarations of the functions

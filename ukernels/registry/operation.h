@@ -50,6 +50,8 @@ enum uk_op_form {
     UK_OP_NT,       /* A in rows, B in columns */
     /* A GPU thread's part of a product, A and B in shared memory: */
     UK_OP_SHARED,
+    /* A GPU wave's part of a product, by its matrix cores: */
+    UK_OP_WAVE,
     /* Vectors: */
     UK_OP_DOT,        /* inner product */
     UK_OP_AXPY,       /* y += alpha x */

@@ -227,6 +227,26 @@ void uk_reference_i8gemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const 
                                  b[p / KR * ldb + j / 4 * sb + j % 4 * KR + p % KR];
 }
 
+/* The whole tile of c, by rows. */
+static void wave(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, int64_t lda,
+                 const uint16_t *b, int64_t ldb, float *c, float (*to_float)(uint16_t)) {
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            for (int64_t j = 0; j < NR; j++)
+                c[i * NR + j] +=
+                    to_float(a[p / KR * lda + i * KR + p % KR]) * to_float(b[p / KR * ldb + j * KR + p % KR]);
+}
+
+void uk_reference_hgemm_w(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, int64_t lda,
+                          const uint16_t *b, int64_t ldb, float *c) {
+    wave(MR, NR, KR, k, a, lda, b, ldb, c, uk_from_f16);
+}
+
+void uk_reference_bgemm_w(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, int64_t lda,
+                          const uint16_t *b, int64_t ldb, float *c) {
+    wave(MR, NR, KR, k, a, lda, b, ldb, c, uk_from_bf16);
+}
+
 /* Depthwise sums; the weights of one term are csf elements apart from column to column. */
 static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,
                       int64_t csf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels of a wave whose output is spread over its lanes. With the layout
+ *
+ *     c [32, 64] layout (i, j) -> lane i / 4 % 2 * 32 + j % 32, [i / 8, i % 4, j / 32]
+ *
+ * a lane has in registers the elements of one value of i / 4 % 2 and of j % 32. So the kernel as one lane
+ * sees it has the axes i / 8, i % 4 and j / 32; it accesses a[i, p] at i = 8 (i / 8) + i % 4, from the first
+ * element of the lane on. Nests are matched with that kernel. They are the wave's if, besides, the loops over
+ * thread.x are the digits of the lane's number, and each moves the operands by as much as a lane's first
+ * element does.
+ */
+#include <string.h>
+#include "attempt.h"
+
+/* ---- the kernel as one lane sees it ---- */
+
+struct maker {
+    struct uk_schedule *s;
+    struct uk_arena *a;
+    const struct uk_intrinsic *wave;
+    struct uk_intrinsic *out;
+    /* By dimension of the output: the axis that indexes it, and what replaces that axis. */
+    int axis[UK_MAX_DIMS];
+    struct uk_index *lane_value[UK_MAX_DIMS];
+};
+
+static enum uk_status refuse(const struct maker *m, const char *why) {
+    const struct uk_tensor *c = m->wave->computes->left.tensor;
+
+    return uk_fail(m->s->context, UK_REFUSED, c->at.line ? c->at : m->wave->at, "%s: %s %s", m->wave->name,
+                   c->name, why);
+}
+
+static enum uk_status find_axes(struct maker *m) {
+    const struct uk_statement *s = m->wave->computes;
+
+    if (s->where || s->left.tensor->scope != UK_SCOPE_REGISTER)
+        return refuse(m, "is spread over the lanes of a wave; put it `in register`, and compute it without "
+                         "`where`");
+    for (int d = 0; d < s->left.tensor->dims; d++) {
+        const struct uk_index *e = s->left.index[d];
+
+        m->axis[d] = -1;
+        for (int i = 0; e->op == UK_I_VAR && i < s->left_iterators; i++)
+            m->axis[d] = s->iterator[i] == e->var ? i : m->axis[d];
+        if (m->axis[d] < 0 || !uk_index_is_int(s->extent[m->axis[d]], NULL))
+            return refuse(m, "is spread over the lanes of a wave; index it by iterators of constant extents");
+    }
+    return UK_OK;
+}
+
+/* Sets the extent of a digit: what its quotient leaves of the axis, or its modulus. */
+static int64_t extent_of(const struct maker *m, const struct uk_digit *digit) {
+    int64_t n = 0;
+
+    uk_index_is_int(m->wave->computes->extent[m->axis[digit->dim]], &n);
+    n /= digit->divisor;
+    return digit->modulus && digit->modulus < n ? digit->modulus : n;
+}
+
+/* Adds the terms of the lane's number, each a digit times a constant. */
+static bool add_lane_digits(struct maker *m, const struct uk_map *map, const struct uk_index *e,
+                            int64_t weight, struct uk_map *all) {
+    struct uk_lane_digit *l = &m->out->lane_digit[m->out->lane_digits];
+    struct uk_digit digit;
+    int64_t c;
+
+    if (e->op == UK_I_ADD)
+        return add_lane_digits(m, map, e->a, weight, all) && add_lane_digits(m, map, e->b, weight, all);
+    if (e->op == UK_I_MUL && uk_index_is_int(e->b, &c))
+        return add_lane_digits(m, map, e->a, weight * c, all);
+    if (e->op == UK_I_MUL && uk_index_is_int(e->a, &c))
+        return add_lane_digits(m, map, e->b, weight * c, all);
+    if (all->to_count == UK_MAX_DIMS || !uk_digit_of(map, e, &digit))
+        return false;
+    *l = (struct uk_lane_digit){m->axis[digit.dim], digit.divisor, extent_of(m, &digit), weight};
+    all->to[all->to_count++] = (struct uk_index *)e;
+    m->out->lane_digits++;
+    return true;
+}
+
+static int64_t lanes_of(const struct uk_intrinsic *k) {
+    int64_t n = 1;
+
+    for (int i = 0; i < k->lane_digits; i++)
+        n *= k->lane_digit[i].extent;
+    return n;
+}
+
+/* True if the digits number the lanes from 0 on, each once. */
+static bool has_each_lane(const struct uk_intrinsic *k) {
+    int64_t next = 1;
+
+    for (int n = 0; n < k->lane_digits; n++) {
+        const struct uk_lane_digit *found = NULL;
+
+        for (int i = 0; i < k->lane_digits && !found; i++)
+            found = k->lane_digit[i].weight == next ? &k->lane_digit[i] : NULL;
+        if (!found)
+            return false;
+        next *= found->extent;
+    }
+    return next == lanes_of(k);
+}
+
+static enum uk_status find_lanes(struct maker *m) {
+    const struct uk_map *map = m->wave->computes->left.tensor->layout;
+    struct uk_map all = *map;
+    struct uk_buffer_layout layout;
+
+    all.lane = NULL;
+    if (!add_lane_digits(m, map, map->lane, 1, &all))
+        return refuse(m, "has a number of lane that is no sum of quotients and remainders of its dimensions "
+                         "by constants, each times a constant");
+    if (uk_layout_of_map(&all, &layout))
+        return refuse(m, "has elements with two lanes or none: for each dimension, the quotients and "
+                         "remainders of lane and layout together have to give it once, as i / 8, i / 4 % 2 "
+                         "and i % 4 do");
+    return has_each_lane(m->out)
+               ? UK_OK
+               : refuse(m, "has a number of lane that does not take each value from 0 on once");
+}
+
+static struct uk_var *add_axis(struct maker *m, struct uk_statement *s, const struct uk_index *digit,
+                               int64_t extent) {
+    struct uk_var *v = uk_alloc(m->a, sizeof *v);
+    struct uk_text name = {0};
+
+    uk_print_index(&name, digit);
+    if (v)
+        *v = (struct uk_var){.name = name.text ? uk_strdup(m->a, name.text) : NULL,
+                             .kind = UK_VAR_ITERATOR,
+                             .number = s->iterators};
+    uk_text_free(name.text);
+    if (!v || !v->name || !(s->extent[s->iterators] = uk_index_int(m->a, extent)))
+        return NULL;
+    s->iterator[s->iterators++] = v;
+    return v;
+}
+
+/* Makes the lane's output, whose dimensions are the digits in registers, and the axes of its statement. */
+static enum uk_status add_axes(struct maker *m, struct uk_statement *s, struct uk_tensor *c) {
+    const struct uk_statement *of = m->wave->computes;
+    const struct uk_map *map = of->left.tensor->layout;
+    struct uk_index *elements = uk_index_int(m->a, 1);
+
+    *c = *of->left.tensor;
+    c->layout = NULL;
+    c->dims = c->stored_dims = map->to_count;
+    s->iterators = 0;
+    for (int k = 0; k < map->to_count; k++) {
+        struct uk_digit digit;
+        const bool good = uk_digit_of(map, map->to[k], &digit);
+        const int64_t extent = good ? extent_of(m, &digit) : 0;
+        struct uk_var *v = good ? add_axis(m, s, map->to[k], extent) : NULL;
+        struct uk_index *x = v ? uk_index_var(m->a, v) : NULL;
+
+        if (!(c->shape[k] = c->stored[k] = uk_index_int(m->a, extent)) || !x)
+            return uk_out_of_memory(m->s->context);
+        s->left.index[k] = x;
+        x = uk_index_op(m->a, UK_I_MUL, uk_index_int(m->a, digit.divisor), x);
+        struct uk_index **sum = &m->lane_value[digit.dim];
+        if (!(*sum = *sum ? uk_index_op(m->a, UK_I_ADD, *sum, x) : x))
+            return uk_out_of_memory(m->s->context);
+    }
+    for (int k = c->dims; k-- > 0; elements = uk_index_op(m->a, UK_I_MUL, elements, c->shape[k]))
+        c->stride[k] = elements;
+    s->left.tensor = c;
+    s->left_iterators = s->iterators;
+    for (int i = of->left_iterators; i < of->iterators; i++) {
+        s->extent[s->iterators] = of->extent[i];
+        s->iterator[s->iterators++] = of->iterator[i];
+    }
+    return elements ? UK_OK : uk_out_of_memory(m->s->context);
+}
+
+static struct uk_index *in_lane(const struct maker *m, struct uk_index *e) {
+    for (int d = 0; d < m->wave->computes->left.tensor->dims && e; d++)
+        e = uk_substitute(m->a, e, m->wave->computes->iterator[m->axis[d]],
+                          m->lane_value[d] ? m->lane_value[d] : uk_index_int(m->a, 0));
+    return e;
+}
+
+/* A copy of the expression with the lane's elements in place of the wave's; NULL: no memory. */
+static struct uk_expr *expression_in_lane(const struct maker *m, const struct uk_expr *e) {
+    struct uk_expr *x = uk_alloc(m->a, sizeof *x);
+
+    if (!x)
+        return NULL;
+    *x = *e;
+    if (e->op == UK_E_INDEX && !(x->index = in_lane(m, e->index)))
+        return NULL;
+    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims; d++)
+        if (!(x->access.index[d] = in_lane(m, e->access.index[d])))
+            return NULL;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && !(x->arg[i] = expression_in_lane(m, e->arg[i])))
+            return NULL;
+    return x;
+}
+
+/* Gives the lane's kernel a declaration of its own: the wave's with the other output and statement. */
+static enum uk_status declare(struct maker *m) {
+    const struct uk_statement *of = m->wave->computes;
+    struct uk_program *p = uk_alloc(m->a, sizeof *p);
+    struct uk_statement *s = uk_alloc(m->a, sizeof *s);
+    struct uk_tensor *c = uk_alloc(m->a, sizeof *c), **tensors;
+
+    if (!p || !s || !c)
+        return uk_out_of_memory(m->s->context);
+    *p = *m->wave->declaration;
+    *s = *of;
+    enum uk_status status = add_axes(m, s, c);
+    if (status)
+        return status;
+    if (!(s->right = expression_in_lane(m, of->right)))
+        return uk_out_of_memory(m->s->context);
+    /* A list of copies, so that the wave's stays as it is. */
+    tensors = &p->tensors;
+    for (const struct uk_tensor *t = m->wave->declaration->tensors; t; t = t->next) {
+        if (t == of->left.tensor) {
+            *tensors = c;
+        } else if (!(*tensors = uk_alloc(m->a, sizeof **tensors))) {
+            return uk_out_of_memory(m->s->context);
+        } else {
+            **tensors = *t;
+        }
+        tensors = &(*tensors)->next;
+    }
+    *tensors = NULL;
+    p->statements = m->out->computes = s;
+    m->out->declaration = p;
+    return UK_OK;
+}
+
+/* The tensor of the lane's declaration in the place of the wave's. */
+static struct uk_tensor *tensor_of(const struct maker *m, const struct uk_tensor *of) {
+    struct uk_tensor *x = m->out->declaration->tensors;
+
+    for (const struct uk_tensor *t = m->wave->declaration->tensors; t && t != of; t = t->next)
+        x = x->next;
+    return of ? x : NULL;
+}
+
+static void set_accesses(const struct maker *m, struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS)
+        e->access.tensor = tensor_of(m, e->access.tensor);
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i])
+            set_accesses(m, e->arg[i]);
+}
+
+static enum uk_status set_forms(struct maker *m) {
+    set_accesses(m, m->out->computes->right);
+    for (int k = 0; k < UK_FORMS; k++) {
+        struct uk_form *f = &m->out->form[k];
+        const struct uk_argument *of = f->argument;
+
+        if (!f->is_declared)
+            continue;
+        if (!(f->argument = uk_alloc(m->a, sizeof *of * (size_t)(f->arguments + 1))))
+            return uk_out_of_memory(m->s->context);
+        for (int i = 0; i < f->arguments; i++) {
+            f->argument[i] = of[i];
+            f->argument[i].tensor = tensor_of(m, of[i].tensor);
+            f->argument[i].hint = tensor_of(m, of[i].hint);
+        }
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_match_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out) {
+    const struct uk_map *map = i->computes->left.tensor->layout;
+    struct maker m = {.s = s, .a = i->row ? &s->context->arena : &s->program->arena, .wave = i};
+
+    *out = i->lane ? i->lane : i;
+    if (i->lane || i->wave || !map || !map->lane || i->scope != UK_EXEC_WAVE)
+        return UK_OK;
+    if (!(m.out = uk_alloc(m.a, sizeof *m.out)))
+        return uk_out_of_memory(s->context);
+    *m.out = *i;
+    m.out->wave = i;
+    enum uk_status status = find_axes(&m);
+    if (status || (status = find_lanes(&m)) || (status = declare(&m)) || (status = set_forms(&m)))
+        return status;
+    *out = i->lane = m.out;
+    return UK_OK;
+}
+
+/* ---- the threads of the nest ---- */
+
+/* The loop over threads that is this digit of the lane's number; NULL, recorded: there is none. */
+static const struct uk_loop *loop_of(struct uk_attempt *t, const struct uk_lane_digit *digit) {
+    const char *axis = t->k->wave->computes->iterator[digit->axis]->name;
+    const struct uk_loop *other = NULL;
+
+    for (int i = 0; i < t->tile; i++) {
+        const struct uk_loop *l = t->st->loop[i];
+
+        if (l->kind != UK_LOOP_THREAD || l->axis || uk_axis_weight(t->st, l) != digit->weight)
+            continue;
+        if (uk_constant_extent(t->st, l) == digit->extent)
+            return l;
+        other = l;
+    }
+    if (other)
+        uk_record_difference(t,
+                             "lanes %lld apart differ in %s / %lld %% %lld in the kernel, and in loop %s, of "
+                             "%lld threads, here",
+                             (long long)digit->weight, axis, (long long)digit->divisor,
+                             (long long)digit->extent, other->var->name,
+                             (long long)uk_constant_extent(t->st, other));
+    else
+        uk_record_difference(
+            t,
+            "lanes %lld apart differ in %s / %lld %% %lld, and no loop over thread.x does; "
+            "split the loop for %s, and bind the one of %lld iterations to thread.x, inside of %lld others",
+            (long long)digit->weight, axis, (long long)digit->divisor, (long long)digit->extent, axis,
+            (long long)digit->extent, (long long)(lanes_of(t->k) / digit->extent / digit->weight));
+    return NULL;
+}
+
+static int64_t value_of(const struct uk_var *v, void *one) {
+    return v == one;
+}
+
+/* True if the index contains a quotient or remainder of something with v. */
+static bool divides(const struct uk_index *e, const struct uk_var *v) {
+    if (!e)
+        return false;
+    return ((e->op == UK_I_DIV || e->op == UK_I_MOD) && uk_mentions(e, v)) || divides(e->a, v) ||
+           divides(e->b, v);
+}
+
+/* The distance by which a step along the wave's axis moves the operand that e accesses. */
+static struct uk_poly step_along(const struct uk_attempt *t, const struct uk_access *e, int axis) {
+    const struct uk_var *v = t->k->wave->computes->iterator[axis];
+    struct uk_poly sum = {0};
+
+    for (int d = 0; d < e->tensor->stored_dims; d++) {
+        const struct uk_index *x = uk_stored_index(t->s->arena, e, d);
+        bool overflow = false;
+
+        if (!x || divides(x, v))
+            return (struct uk_poly){.terms = -1};
+        struct uk_poly stride = uk_poly_of(e->tensor->stride[d]);
+        if (uk_mentions(x, v))
+            sum = uk_poly_add(sum, &stride,
+                              uk_index_eval(x, value_of, (void *)v, &overflow) -
+                                  uk_index_eval(x, value_of, NULL, &overflow));
+    }
+    return sum;
+}
+
+/* The wave's access number *n of those in e, in the order of a stage's operands. */
+static const struct uk_access *access_of(const struct uk_expr *e, int *n) {
+    const struct uk_access *found = NULL;
+
+    if (e->op == UK_E_ACCESS)
+        return --*n ? NULL : &e->access;
+    for (int i = 0; i < 3 && !found; i++)
+        found = e->arg[i] ? access_of(e->arg[i], n) : NULL;
+    return found;
+}
+
+static bool check_digit(struct uk_attempt *t, const struct uk_lane_digit *digit) {
+    const struct uk_loop *l = loop_of(t, digit);
+
+    for (int i = 0; i < t->pairs && l; i++) {
+        const struct uk_pair *p = &t->pair[i];
+        int n = p->declared;
+
+        if (!n)
+            continue;
+        struct uk_poly step = step_along(t, access_of(t->k->wave->computes->right, &n), digit->axis);
+        struct uk_poly want = uk_poly_add((struct uk_poly){0}, &step, digit->divisor);
+        const struct uk_poly have = uk_match_step(&t->view->operand[p->operand], l);
+
+        want = uk_match_bound(t, &want);
+        if (have.terms < 0 || want.terms < 0 || !uk_poly_equal(&want, &have))
+            return uk_record_difference(
+                t,
+                "%s: the next lane of loop %s is %s elements on, but for %s / %lld %% %lld of the kernel %s",
+                t->view->operand[p->operand].tensor->name, l->var->name, uk_poly_text(t, &have),
+                t->k->wave->computes->iterator[digit->axis]->name, (long long)digit->divisor,
+                (long long)digit->extent, uk_poly_text(t, &want));
+    }
+    return l;
+}
+
+bool uk_match_lanes(struct uk_attempt *t) {
+    const int lanes = t->s->target->machine.core.device.lanes;
+    int64_t threads = 1;
+
+    if (!t->k->wave)
+        return true;
+    if (lanes_of(t->k) != lanes)
+        return uk_record_difference(t, "%s is for waves of %lld lanes, and those of the target have %d",
+                                    t->k->name, (long long)lanes_of(t->k), lanes);
+    for (int i = 0; i < t->k->lane_digits; i++)
+        if (!check_digit(t, &t->k->lane_digit[i]))
+            return false;
+    for (int i = 0; i < t->tile; i++)
+        if (t->st->loop[i]->kind == UK_LOOP_THREAD && !t->st->loop[i]->axis)
+            threads *= uk_constant_extent(t->st, t->st->loop[i]);
+    return threads == lanes ||
+           uk_record_difference(t, "thread.x has %lld threads, and has to be one wave, of %d lanes",
+                                (long long)threads, lanes);
+}
+
+void uk_match_leave_lanes(const struct uk_attempt *t, struct uk_operand *o) {
+    for (int i = 0; t->k->wave && i < t->tile; i++)
+        for (int d = 0; d < o->tensor->stored_dims; d++)
+            if (t->st->loop[i]->kind == UK_LOOP_THREAD && !t->st->loop[i]->axis)
+                o->index[d].coefficient[t->st->loop[i]->id] = 0;
+}
