@@ -34,12 +34,14 @@ static inline __attribute__((always_inline)) void read_terms(eight *x, int count
         x[i] = *(const UK_SHARED eight *)(s + i * SIZE * EACH);
 }
 
-static inline __attribute__((always_inline)) sums multiply(eight x, eight y, sums sum) {
-    const four x0 = __builtin_bit_cast(four, x[0]), x1 = __builtin_bit_cast(four, x[1]),
-               y0 = __builtin_bit_cast(four, y[0]), y1 = __builtin_bit_cast(four, y[1]);
+/* Clang 19 takes the bits of element 0, whichever element of a vector is converted in place. */
+static inline __attribute__((always_inline)) four bits_of(int64_t x) {
+    return __builtin_bit_cast(four, x);
+}
 
-    sum = MULTIPLY(x0, y0, sum);
-    return MULTIPLY(x1, y1, sum);
+static inline __attribute__((always_inline)) sums multiply(eight x, eight y, sums sum) {
+    sum = MULTIPLY(bits_of(x[0]), bits_of(y[0]), sum);
+    return MULTIPLY(bits_of(x[1]), bits_of(y[1]), sum);
 }
 
 void UK_SYMBOL(int64_t k, const UK_SHARED uint16_t *a, int64_t lda, const UK_SHARED uint16_t *b, int64_t ldb,

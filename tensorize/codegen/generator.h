@@ -84,6 +84,7 @@ struct uk_codegen {
     const struct uk_node *launch;
     LLVMValueRef thread_id[UK_AXES], block_id[UK_AXES];
     struct uk_spread *spread;
+    int serial_loops;      /* number of enclosing loops that are not over blocks or threads */
     bool is_one_each;      /* every thread that reaches this point has its own iteration */
     bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
     LLVMMetadataRef group; /* access group of a loop with independent iterations, or NULL */
@@ -205,6 +206,11 @@ void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
 /* A loop over blocks or threads. */
 void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_barrier(struct uk_codegen *g);
+/* True if the nodes call a kernel of a whole wave; in_loops: also inside of serial loops among them. */
+bool uk_cg_calls_wave(const struct uk_node *n, bool in_loops);
+/* After the node: waits until the wave's matrix instructions have stored their results, if it is the
+ * innermost serial loop around such a call, or the call without one. */
+void uk_cg_end_wave(struct uk_codegen *g, const struct uk_node *n);
 
 /* vector.c: in a kernel, a vector loop with constant bounds that moves adjacent elements; false: it
  * is not such a loop. */

@@ -76,15 +76,6 @@ static void annotate(struct uk_codegen *d, const char *key, int64_t value) {
                                 LLVMMetadataAsValue(d->llvm, LLVMMDNodeInContext2(d->llvm, entry, 3)));
 }
 
-/* True if a kernel of a whole wave is called. */
-static bool calls_wave(const struct uk_node *n) {
-    for (; n; n = n->next)
-        if ((n->op == UK_N_CALL && n->intrinsic->scope == UK_EXEC_WAVE) || calls_wave(n->body) ||
-            calls_wave(n->other))
-            return true;
-    return false;
-}
-
 /* Tells LLVM the block's shape, and that no function is called that needs hidden arguments. */
 static void mark_kernel(struct uk_codegen *d, const struct uk_node *n) {
     const struct uk_kernel_code *code = &d->target->arch->kernel;
@@ -103,7 +94,7 @@ static void mark_kernel(struct uk_codegen *d, const struct uk_node *n) {
     }
     if (code->block_attribute)
         string_attribute(d, code->block_attribute, threads);
-    if (code->wave_attribute[0] && calls_wave(n->body))
+    if (code->wave_attribute[0] && uk_cg_calls_wave(n->body, true))
         string_attribute(d, code->wave_attribute[0], code->wave_attribute[1]);
     for (int a = 0; a < UK_AXES; a++)
         if (code->block_annotations[a])

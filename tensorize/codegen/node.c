@@ -335,8 +335,11 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
             uk_cg_spread(g, n);
         else if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
             uk_cg_parallel(g, n);
-        else
+        else {
+            g->serial_loops++;
             loop(g, n);
+            g->serial_loops--;
+        }
         break;
     case UK_N_IF:
         condition(g, n);
@@ -362,6 +365,7 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
         break;
     }
     g->bindings = outside;
+    uk_cg_end_wave(g, n);
 }
 
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {

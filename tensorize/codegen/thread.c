@@ -189,10 +189,10 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
     g->spread = here.outer;
 }
 
-/* LLVM's C API cannot create a fence of a block's threads, so it is parsed from text; the parser fails while
- * value names are discarded. */
-static LLVMValueRef barrier_function(struct uk_codegen *g) {
-    static const char name[] = "uk.barrier";
+/* A function of that name whose body is LLVM IR in text, to be inlined where it is called. LLVM's C API
+ * cannot create a fence of a block's threads; the parser fails while value names are discarded. */
+static LLVMValueRef function_of_text(struct uk_codegen *g, const char *name, const char *body,
+                                     const char *declarations) {
     LLVMValueRef f = LLVMGetNamedFunction(g->module, name);
     LLVMModuleRef module = NULL;
     char *wrong = NULL, *text;
@@ -200,12 +200,12 @@ static LLVMValueRef barrier_function(struct uk_codegen *g) {
     if (f)
         return f;
     text = uk_format(&g->arena, "define void @%s() alwaysinline convergent nounwind {\n%s  ret void\n}\n%s",
-                     name, g->target->arch->kernel.barrier, g->target->arch->kernel.barrier_declarations);
+                     name, body, declarations);
     if (!text) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return NULL;
     }
-    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text, strlen(text), "barrier", true);
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text, strlen(text), name, true);
     LLVMBool nameless = LLVMContextShouldDiscardValueNames(g->llvm);
     LLVMContextSetDiscardValueNames(g->llvm, false);
     if (!LLVMParseIRInContext(g->llvm, buffer, &module, &wrong)) {
@@ -218,14 +218,46 @@ static LLVMValueRef barrier_function(struct uk_codegen *g) {
     if (f)
         LLVMSetLinkage(f, LLVMInternalLinkage);
     else
-        uk_cg_fail(g, UK_INTERNAL, "LLVM does not read the text of a barrier", wrong ? wrong : "");
+        uk_cg_fail(g, UK_INTERNAL, "LLVM does not read the text of a function", wrong ? wrong : name);
     LLVMDisposeMessage(wrong);
     return f;
 }
 
-void uk_cg_barrier(struct uk_codegen *g) {
-    LLVMValueRef f = barrier_function(g);
+static void call_text(struct uk_codegen *g, const char *name, const char *body, const char *declarations) {
+    LLVMValueRef f = function_of_text(g, name, body, declarations);
 
     if (f)
         LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+}
+
+void uk_cg_barrier(struct uk_codegen *g) {
+    const struct uk_kernel_code *code = &g->target->arch->kernel;
+
+    call_text(g, "uk.barrier", code->barrier, code->barrier_declarations);
+}
+
+/* ---- kernels of a whole wave ---- */
+
+bool uk_cg_calls_wave(const struct uk_node *n, bool in_loops) {
+    for (; n; n = n->next) {
+        const bool is_loop =
+            n->op == UK_N_FOR && n->loop != UK_LOOP_BLOCK && n->loop != UK_LOOP_THREAD && !in_loops;
+
+        if (n->op == UK_N_CALL && n->intrinsic->scope == UK_EXEC_WAVE)
+            return true;
+        if (!is_loop && (uk_cg_calls_wave(n->body, in_loops) || uk_cg_calls_wave(n->other, in_loops)))
+            return true;
+    }
+    return false;
+}
+
+void uk_cg_end_wave(struct uk_codegen *g, const struct uk_node *n) {
+    const struct uk_kernel_code *code = &g->target->arch->kernel;
+    const bool ends = n->op == UK_N_CALL  ? n->intrinsic->scope == UK_EXEC_WAVE && !g->serial_loops
+                      : n->op == UK_N_FOR ? n->loop != UK_LOOP_BLOCK && n->loop != UK_LOOP_THREAD &&
+                                                uk_cg_calls_wave(n->body, false)
+                                          : false;
+
+    if (g->launch && ends && code->matrix_wait)
+        call_text(g, "uk.matrix_wait", code->matrix_wait, code->matrix_wait_declarations);
 }

@@ -53,6 +53,8 @@ struct uk_kernel_code {
     /* LLVM IR of a barrier with the fences that shared memory needs, and of the declarations of the functions
      * that it calls. */
     const char *barrier, *barrier_declarations;
+    /* The same of a wait after which the results of matrix instructions can be read; or NULL. */
+    const char *matrix_wait, *matrix_wait_declarations;
     /* Constraints of an empty asm statement for a thread's own offset of 32 bits, if loads add it to a scalar
      * base; or NULL. */
     const char *own_offset;
