@@ -145,8 +145,6 @@ bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int oper
 
 /* ---- wave.c ---- */
 
-/* *out: the kernel as one lane sees it, if its output is spread over the lanes of a wave; else i. */
-enum uk_status uk_match_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out);
 /* Checks that the nest's loops over thread.x are the lanes of a wave's kernel. */
 bool uk_match_lanes(struct uk_attempt *t);
 /* A wave's kernel gets the addresses of the wave's tile: removes the lanes from the operand's indices. */

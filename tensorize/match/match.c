@@ -194,7 +194,7 @@ static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i
 
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why) {
-    enum uk_status status = uk_match_lane(s, i, &i);
+    enum uk_status status = uk_kernel_of_lane(s, i, &i);
 
     *out = NULL;
     if (status)
@@ -377,7 +377,7 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     struct uk_attempt *t;
     bool fits;
 
-    enum uk_status status = uk_match_lane(s, i, &i);
+    enum uk_status status = uk_kernel_of_lane(s, i, &i);
     *out = (struct uk_fit){.intrinsic = i};
     if (status)
         return status;

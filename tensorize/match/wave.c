@@ -270,7 +270,7 @@ static enum uk_status set_forms(struct maker *m) {
     return UK_OK;
 }
 
-enum uk_status uk_match_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out) {
+enum uk_status uk_kernel_of_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out) {
     const struct uk_map *map = i->computes->left.tensor->layout;
     struct maker m = {.s = s, .a = i->row ? &s->context->arena : &s->program->arena, .wave = i};
 

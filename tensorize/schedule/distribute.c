@@ -67,8 +67,29 @@ enum {
     MIN_VECTOR_BYTES = 4
 }; /* widest access of a thread, narrowest of several elements */
 
+/* True if the last loop runs over elements smaller than a word that one access can store, but not load. */
+static bool stores_vector(const struct uk_stage *st) {
+    const struct uk_loop *last = st->loop[st->loops - 1];
+    const struct uk_operand *to = &st->operand[0];
+    const struct uk_poly from = uk_coefficient(&st->operand[1], last->id);
+    const int64_t bytes = (int64_t)uk_type_bytes(to->tensor->type);
+    int64_t step, sum = 0;
+
+    if (bytes >= MIN_VECTOR_BYTES || uk_constant_extent(st, last) * bytes != VECTOR_BYTES ||
+        (uk_poly_is_int(&from, &step) && step == 1))
+        return false;
+    for (int d = 0; d < to->tensor->stored_dims; d++) {
+        const int64_t c = to->index[d].coefficient[last->id];
+
+        if (c && !uk_index_is_int(to->tensor->stride[d], &step))
+            return false;
+        sum += c ? c * step : 0;
+    }
+    return sum == 1;
+}
+
 /* Keeps the stage's last loop, or an inner part of it, out of the distribution if it runs over adjacent
- * source elements that one access loads. *left: number of loops to distribute. */
+ * elements that one access loads, or stores. *left: number of loops to distribute. */
 static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, int *left) {
     const struct uk_operand *from = &st->operand[1];
     const int last = st->loops - 1;
@@ -77,6 +98,10 @@ static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, in
     *left = st->loops;
     if (last < st->prefix)
         return UK_OK;
+    if (stores_vector(st)) {
+        *left = last;
+        return UK_OK;
+    }
     const struct uk_poly along = uk_coefficient(from, st->loop[last]->id);
     n = uk_constant_extent(st, st->loop[last]);
     int64_t vector = VECTOR_BYTES / (int64_t)uk_type_bytes(from->tensor->type);

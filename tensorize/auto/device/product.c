@@ -187,49 +187,71 @@ static enum uk_status split_axis(struct uk_product *p, struct uk_loop *l, int ea
     return status ? status : uk_device_split(p->s, p->st, &out->inner, each, "t", "i", &out->thread);
 }
 
+static enum uk_status split_axes(struct uk_product *p, const struct uk_tile *t, struct uk_device_loops *out) {
+    struct parts r, c;
+    enum uk_status status;
+
+    if (t->wave)
+        return uk_device_wave_loops(p, t, out);
+    if ((status = split_axis(p, p->rows, t->rows, t->threads, &r)) ||
+        (status = split_axis(p, p->columns, t->columns, t->threads, &c)))
+        return status;
+    *out = (struct uk_device_loops){r.block, c.block, 2, 2, {r.thread, c.thread}, {r.inner, c.inner}, {1, 0}};
+    return UK_OK;
+}
+
+static bool is_among(const struct uk_loop *l, struct uk_loop *const *list, int n) {
+    for (int i = 0; i < n; i++)
+        if (list[i] == l)
+            return true;
+    return false;
+}
+
+/* True if the loop is of the tile of a block, or over blocks of it. */
+static bool is_tiled(const struct uk_product *p, const struct uk_device_loops *d, const struct uk_loop *l) {
+    return l == d->row_block || l == d->column_block || l == p->k_blocks || l == p->k_inner ||
+           is_among(l, d->thread, d->threads) || is_among(l, d->inner, d->inner_loops);
+}
+
+static void add_loops(struct uk_loop **order, int *n, struct uk_loop *const *list, int count) {
+    memcpy(order + *n, list, sizeof *list * (size_t)count);
+    *n += count;
+}
+
 /* Orders the loops: blocks, other loops of the output, other loops of the sum, blocks of k, threads, k within
  * a block, a thread's tile. */
 static enum uk_status order(struct uk_product *p, const struct uk_tile *t) {
     struct uk_loop *blocks[UK_MAX_LOOPS], *order[UK_MAX_LOOPS];
     struct uk_stage *st = p->st;
-    struct parts r, c;
+    struct uk_device_loops d;
     int n = 0, axes = 0;
 
     p->k_inner = p->sum;
-    enum uk_status status = split_axis(p, p->rows, t->rows, t->threads, &r);
-
-    if (status || (status = split_axis(p, p->columns, t->columns, t->threads, &c)) ||
-        (status = uk_device_split(p->s, st, &p->k_inner, t->terms, "o", "i", &p->k_blocks)))
+    enum uk_status status = split_axes(p, t, &d);
+    if (status || (status = uk_device_split(p->s, st, &p->k_inner, t->terms, "o", "i", &p->k_blocks)))
         return status;
-    struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,     c.block,
-                                     c.thread, c.inner,  p->k_blocks, p->k_inner};
-    bool taken[UK_MAX_LOOPS] = {false};
     for (int i = 0; i < st->loops; i++)
-        for (size_t k = 0; k < sizeof tiled / sizeof tiled[0]; k++)
-            taken[i] |= st->loop[i] == tiled[k];
-    for (int i = 0; i < st->loops; i++)
-        if (!taken[i] && uk_device_is_free(st, i)) {
-            taken[i] = true;
+        if (!is_tiled(p, &d, st->loop[i]) && uk_device_is_free(st, i))
             blocks[axes++] = st->loop[i];
-        }
-    blocks[axes++] = r.block;
-    blocks[axes++] = c.block;
-    memcpy(order, blocks, sizeof blocks[0] * (size_t)axes);
-    n = axes;
+    blocks[axes++] = d.row_block;
+    blocks[axes++] = d.column_block;
+    add_loops(order, &n, blocks, axes);
     for (int reduced = 0; reduced < 2; reduced++) {
         for (int i = 0; i < st->loops; i++)
-            if (!taken[i] && uk_is_reduced(st, st->loop[i]) == reduced)
+            if (!is_tiled(p, &d, st->loop[i]) && !is_among(st->loop[i], blocks, axes) &&
+                uk_is_reduced(st, st->loop[i]) == reduced)
                 order[n++] = st->loop[i];
         p->place = reduced ? p->place : order[n - 1];
     }
-    struct uk_loop *const inside[] = {p->k_blocks, r.thread, c.thread, p->k_inner, r.inner, c.inner};
-    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
-        order[n++] = inside[i];
-    if ((status = uk_device_order(p->s, st, order, n)) ||
-        (status = uk_device_bind_blocks(p->s, st, blocks, axes)) ||
-        (status = uk_device_bind(p->s, st, r.thread, "thread", 1)))
-        return status;
-    return uk_device_bind(p->s, st, c.thread, "thread", 0);
+    order[n++] = p->k_blocks;
+    add_loops(order, &n, d.thread, d.threads);
+    order[n++] = p->k_inner;
+    add_loops(order, &n, d.inner, d.inner_loops);
+    if (!(status = uk_device_order(p->s, st, order, n)))
+        status = uk_device_bind_blocks(p->s, st, blocks, axes);
+    for (int i = 0; i < d.threads && !status; i++)
+        status = uk_device_bind(p->s, st, d.thread[i], "thread", d.axis[i]);
+    return status;
 }
 
 /* ---- shared memory ---- */
@@ -252,12 +274,8 @@ static int dimension_of(const struct uk_stage *st, int o, int iterator) {
     return found;
 }
 
-/* The layout [sum, other dimensions, groups of a thread, threads, elements of a group]. Groups of adjacent
- * threads are adjacent, which avoids bank conflicts. `group` terms of the sum are one element of it. */
-static struct uk_map *groups_of(const struct uk_product *p, int o, int along, int sum, int each, int group) {
-    struct uk_arena *arena = p->s->arena;
+struct uk_map *uk_device_empty_map(struct uk_arena *arena, int dims) {
     struct uk_map *m = uk_alloc(arena, sizeof *m);
-    const int dims = p->st->operand[o].tensor->dims;
 
     if (!m)
         return NULL;
@@ -268,6 +286,18 @@ static struct uk_map *groups_of(const struct uk_product *p, int o, int along, in
         *m->from[d] =
             (struct uk_var){.name = uk_format(arena, "i%d", d), .kind = UK_VAR_ITERATOR, .number = d};
     }
+    return m;
+}
+
+/* The layout [sum, other dimensions, groups of a thread, threads, elements of a group]. Groups of adjacent
+ * threads are adjacent, which avoids bank conflicts. `group` terms of the sum are one element of it. */
+static struct uk_map *groups_of(const struct uk_product *p, int o, int along, int sum, int each, int group) {
+    struct uk_arena *arena = p->s->arena;
+    const int dims = p->st->operand[o].tensor->dims;
+    struct uk_map *m = uk_device_empty_map(arena, dims);
+
+    if (!m)
+        return NULL;
     struct uk_index *term = uk_index_var(arena, m->from[sum]), *terms = uk_index_int(arena, group);
     m->to[m->to_count++] = group > 1 ? uk_index_op(arena, UK_I_DIV, term, terms) : term;
     for (int d = 0; d < dims; d++)
@@ -349,12 +379,16 @@ static enum uk_status copy_to_shared(struct uk_product *p, const struct uk_tile 
     step->name[0] = uk_fresh_name(p->s, t->name, "_shared");
     uk_name_access(p->st, o, step);
     if (along >= 0 && sum >= 0 && along != sum && t->dims + MORE_DIMENSIONS <= UK_MAX_DIMS &&
-        !(step->layout = groups_of(p, o, along, sum, each, tile->group)))
+        !(step->layout = tile->wave ? uk_device_wave_layout(p, tile, o, along, sum)
+                                    : groups_of(p, o, along, sum, each, tile->group)))
         return uk_out_of_memory(p->s->context);
-    set_strides(p, tile, o, each, step);
+    if (!tile->wave)
+        set_strides(p, tile, o, each, step);
     enum uk_status status = step->name[0] ? uk_apply_one(p->s, step) : uk_out_of_memory(p->s->context);
     struct uk_stage *copy = status ? NULL : uk_stage_find(p->s, step->name[0]);
-    return copy ? order_copy(p, copy) : status;
+    if (!copy)
+        return status;
+    return tile->wave ? uk_device_wave_copy(p, copy) : order_copy(p, copy);
 }
 
 /* ---- elementwise stages, pipeline, kernel ---- */

@@ -29,10 +29,11 @@ struct uk_product {
     const char *draft;
 };
 
-/* The tile of a block: `threads` x `threads` threads, each with rows x columns elements. */
+/* The tile of a block: `threads` x `threads` threads, or waves, each with rows x columns elements. */
 struct uk_tile {
     int rows, columns, threads;
-    int terms;           /* of the sum in shared memory: a step */
+    const struct uk_kernel *wave; /* the kernel, if it is of a whole wave; else NULL */
+    int terms;                    /* of the sum in shared memory: a step */
     int group;           /* terms that are next to each other in shared memory, for one instruction */
     int64_t parts;       /* of the sum, each computed by other blocks */
     double instructions; /* per thread and k iteration, for arithmetic */
@@ -46,6 +47,38 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
 const char *uk_device_wanted_kernel(const struct uk_product *p);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
+
+/* The loops of a block's tile. */
+struct uk_device_loops {
+    struct uk_loop *row_block, *column_block;
+    int threads, inner_loops; /* numbers of those over threads, and of those of a thread's tile */
+    struct uk_loop *thread[UK_MAX_DIMS], *inner[UK_MAX_DIMS];
+    int axis[UK_MAX_DIMS]; /* of the block, of each of the loops over threads: 0 for x */
+};
+
+/* Number of threads of a block. */
+int uk_device_block_threads(const struct uk_product *p, const struct uk_tile *t);
+/* A map from that many dimensions to none yet; NULL: no memory. */
+struct uk_map *uk_device_empty_map(struct uk_arena *arena, int dims);
+
+/* wave.c: tiles whose `wave` is not NULL. */
+
+/* Bytes of shared memory, bytes of a thread's buffers in registers, and registers of a thread. */
+int64_t uk_device_wave_shared(const struct uk_product *p, const struct uk_tile *t);
+int64_t uk_device_wave_register_bytes(const struct uk_product *p, const struct uk_tile *t);
+int uk_device_wave_registers(const struct uk_product *p, const struct uk_tile *t);
+/* What a block of that many steps uses, without lines. */
+void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps,
+                         struct uk_block_time *out);
+/* Splits the loops of rows and columns. */
+enum uk_status uk_device_wave_loops(struct uk_product *p, const struct uk_tile *t,
+                                    struct uk_device_loops *out);
+/* The layout in shared memory of the operand, whose dimensions `along` and `sum` are rows or columns, and the
+ * sum: groups of terms, row by row. */
+struct uk_map *uk_device_wave_layout(const struct uk_product *p, const struct uk_tile *t, int o, int along,
+                                     int sum);
+/* Orders the loops of the copy into that layout. */
+enum uk_status uk_device_wave_copy(struct uk_product *p, struct uk_stage *copy);
 
 /* window.c: if a or b, the operands of a product, is read in windows, the product reads a matrix in its
  * place, and its sum is one loop; others stay as they are. */

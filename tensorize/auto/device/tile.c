@@ -37,6 +37,10 @@ enum {
     /* terms of the sum in a step: enough work to hide the loads of the next one */
     MIN_TERMS = 8,
     MAX_TERMS = 32,
+    /* waves along either axis of a block, each with a kernel's tile, and terms of a step of such */
+    MAX_WAVES_PER_AXIS = 2,
+    MIN_WAVE_TERMS = 16,
+    MAX_WAVE_TERMS = 64,
     MOST_PARTS = 64,
 };
 
@@ -56,9 +60,11 @@ static int words_of(const struct uk_stage *st) {
 }
 
 /* Number of registers that a thread needs. */
-static int registers_of(const struct uk_stage *st, const struct uk_tile *t) {
-    const int read = t->rows + t->columns, words = words_of(st);
+static int registers_of(const struct uk_product *p, const struct uk_tile *t) {
+    const int read = t->rows + t->columns, words = words_of(p->st);
 
+    if (t->wave)
+        return uk_device_wave_registers(p, t);
     return words * (t->rows * t->columns + read) +
            (REGISTERS_PER_COPY + words - 1) * read * t->terms / t->group / t->threads + SPARE_REGISTERS;
 }
@@ -70,6 +76,8 @@ static int64_t register_bytes_of(const struct uk_product *p, const struct uk_til
         (bytes_of_operand(p, p->a) * (size_t)t->rows + bytes_of_operand(p, p->b) * (size_t)t->columns) *
         (size_t)t->terms / (size_t)t->threads;
 
+    if (t->wave)
+        return uk_device_wave_register_bytes(p, t);
     return (int64_t)(bytes_of_operand(p, 0) * (size_t)(t->rows * t->columns) + ahead);
 }
 
@@ -78,6 +86,8 @@ static int64_t shared_of(const struct uk_product *p, const struct uk_tile *t) {
     const size_t step =
         bytes_of_operand(p, p->a) * (size_t)t->rows + bytes_of_operand(p, p->b) * (size_t)t->columns;
 
+    if (t->wave)
+        return uk_device_wave_shared(p, t);
     return 2 * (int64_t)(step * (size_t)t->threads + 2 * UK_GROUP * sizeof(float)) * t->terms;
 }
 
@@ -95,7 +105,7 @@ static bool has_edges(const struct uk_product *p, const struct uk_tile *t) {
 /* Number of blocks resident on a compute unit; 0: the tile does not fit. */
 static int resident(const struct uk_product *p, const struct uk_tile *t) {
     const struct uk_device *d = &p->s->target->machine.core.device;
-    const int registers = registers_of(p->st, t), threads = t->threads * t->threads,
+    const int registers = registers_of(p, t), threads = uk_device_block_threads(p, t),
               guarded = registers + (has_edges(p, t) ? GUARD_REGISTERS : 0), least = WAVES * d->simds;
 
     if (uk_device_resident(d, registers, 0, d->lanes) < least || threads > d->threads ||
@@ -194,14 +204,22 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
                         (wait > 0 ? t->terms * wait : 0),
                  load = d->latency.memory - step;
 
+    const double lines = steps * (lines_of(p, t, p->a, p->row_values, e->rows, e->is_guarded) +
+                                  lines_of(p, t, p->b, p->column_values, e->columns, e->is_guarded)) +
+                         stored_lines(p, t, e);
+    if (t->wave) {
+        struct uk_block_time time;
+
+        uk_device_wave_time(p, t, steps, &time);
+        time.lines = (float)lines;
+        return time;
+    }
     return (struct uk_block_time){
         .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * scalar),
                   (float)(waves * steps * INSTRUCTION * loads),
                   (float)(waves * steps * INSTRUCTION * (t->terms * reads + copies))},
         .shared = (float)(steps * t->terms * bytes * (waves * d->lanes + t->threads) / d->shared_rate),
-        .lines = (float)(steps * (lines_of(p, t, p->a, p->row_values, e->rows, e->is_guarded) +
-                                  lines_of(p, t, p->b, p->column_values, e->columns, e->is_guarded)) +
-                         stored_lines(p, t, e)),
+        .lines = (float)lines,
         .alone = (float)(steps * (step + (load > 0 ? load : 0)) + 2 * d->latency.memory +
                          2 * INSTRUCTION * (t->rows * t->columns + AUTO_STEP_SCALAR)),
     };
@@ -281,8 +299,8 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
     struct uk_block_time all[AUTO_COUNTED_BLOCKS];
     struct uk_device_launch l = {.blocks = g.blocks,
                                  .block = all,
-                                 .waves =
-                                     (t->threads * t->threads + core.device.lanes - 1) / core.device.lanes,
+                                 .waves = (uk_device_block_threads(p, t) + core.device.lanes - 1) /
+                                          core.device.lanes,
                                  .resident = resident(p, t)};
     struct uk_launch_time time;
     uint64_t stride = 1;
@@ -315,14 +333,15 @@ struct choice {
 
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t) {
     struct uk_arena *a = p->s->arena;
-    const int threads = t->threads * t->threads;
+    const int threads = uk_device_block_threads(p, t);
+    const char *each = t->wave ? " a wave" : "";
 
     return t->parts == 1
-               ? uk_format(a, "tiles of %d x %d in blocks of %d threads, %d terms a step", t->rows,
-                           t->columns, threads, t->terms)
+               ? uk_format(a, "tiles of %d x %d%s in blocks of %d threads, %d terms a step", t->rows,
+                           t->columns, each, threads, t->terms)
                : uk_format(a,
-                           "tiles of %d x %d in blocks of %d threads, %d terms a step, %d parts of the sum",
-                           t->rows, t->columns, threads, t->terms, (int)t->parts);
+                           "tiles of %d x %d%s in blocks of %d threads, %d terms a step, %d parts of the sum",
+                           t->rows, t->columns, each, threads, t->terms, (int)t->parts);
 }
 
 /* True if the draft with this tile was refused. One with parts is of the stage that computes these. */
@@ -353,8 +372,10 @@ const char *uk_device_wanted_kernel(const struct uk_product *p) {
 static void consider_tile(const struct uk_product *p, struct uk_tile t, int most_terms, struct choice *best) {
     const int64_t most = uk_device_wanted_kernel(p) ? 1 : most_parts(p);
 
-    for (t.threads = MAX_THREADS_PER_AXIS; t.threads >= MIN_THREADS_PER_AXIS; t.threads /= 2)
-        for (t.terms = MIN_TERMS * t.group; t.terms <= most_terms * t.group; t.terms *= 2)
+    for (t.threads = t.wave ? MAX_WAVES_PER_AXIS : MAX_THREADS_PER_AXIS;
+         t.threads >= (t.wave ? 1 : MIN_THREADS_PER_AXIS); t.threads /= 2)
+        for (t.terms = t.wave ? MIN_WAVE_TERMS : MIN_TERMS * t.group; t.terms <= most_terms * t.group;
+             t.terms *= 2)
             for (t.parts = 1; t.parts <= most; t.parts *= 2) {
                 const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
 
@@ -377,6 +398,10 @@ static bool has_types(const struct uk_product *p, const struct uk_kernel *k) {
     switch (uk_kernel_operation(k)->element) {
     case UK_ELEMENT_F32:
         return c == UK_F32 && a == c && b == c;
+    case UK_ELEMENT_F16:
+        return c == UK_F32 && a == UK_F16 && b == a;
+    case UK_ELEMENT_BF16:
+        return c == UK_F32 && a == UK_BF16 && b == a;
     case UK_ELEMENT_I8:
         return c == UK_I32 && a == UK_I8 && b == a;
     default:
@@ -392,17 +417,19 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
 
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
+        const bool is_wave = uk_kernel_operation(k)->form == UK_OP_WAVE;
         const struct uk_tile t = {.rows = uk_kernel_mr(k),
+                                  .wave = is_wave ? k : NULL,
                                   .columns = uk_kernel_nr(k),
                                   .group = uk_kernel_kr(k),
                                   .instructions = (uk_kernel_fma(k) + uk_kernel_other(k)) / uk_kernel_kr(k)};
 
-        if (uk_kernel_operation(k)->form != UK_OP_SHARED || !has_types(p, k) ||
+        if ((uk_kernel_operation(k)->form != UK_OP_SHARED && !is_wave) || !has_types(p, k) ||
             (wanted && strcmp(wanted, uk_kernel_symbol(k)) != 0) ||
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
-        consider_tile(p, t, MAX_TERMS, &best);
+        consider_tile(p, t, is_wave ? MAX_WAVE_TERMS / t.group : MAX_TERMS, &best);
     }
     /* Without kernels LLVM compiles tiles of about their size, and smaller ones in any case. It reads all
      * operands of a step ahead, so a step of more terms takes too many registers. */
