@@ -238,6 +238,18 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
                                      LLVMIsAConstantInt(times) ? LLVMConstIntGetSExtValue(times) : INT64_MAX);
 }
 
+LLVMValueRef uk_cg_hide(struct uk_codegen *g, LLVMValueRef v) {
+    const char *constraints = g->target->arch->kernel.own_value;
+    LLVMTypeRef type = LLVMTypeOf(v), same = LLVMFunctionType(type, &type, 1, false);
+
+    if (!constraints)
+        return v;
+    return LLVMBuildCall2(g->b, same,
+                          LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
+                                           LLVMInlineAsmDialectATT, false),
+                          &v, 1, "");
+}
+
 /* The base and the scalar offset, and a thread's own offset in 32 bits: a form that loads and stores have.
  * LLVM takes it only if it sees the conversion to 64 bits next to the access, so an empty asm statement,
  * executed in each iteration, hides the own offset. NULL: the offset may need more bits; or no vector is
@@ -245,19 +257,15 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
 static LLVMValueRef scalar_base(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base,
                                 const struct parts *p, LLVMTypeRef type) {
     const int64_t bytes = (int64_t)uk_type_bytes(t->type);
-    const char *constraints = g->target->arch->kernel.own_offset;
-    LLVMTypeRef same = LLVMFunctionType(g->i32, &g->i32, 1, false);
     LLVMValueRef shared = p->sum[0];
 
-    if (!g->moves || !constraints || t->scope != UK_SCOPE_GLOBAL || LLVMIsConstant(shared) ||
-        p->range.low < 0 || p->range.high > INT32_MAX / bytes)
+    if (!g->moves || !g->target->arch->kernel.own_value || t->scope != UK_SCOPE_GLOBAL ||
+        LLVMIsConstant(shared) || p->range.low < 0 || p->range.high > INT32_MAX / bytes)
         return NULL;
-    LLVMValueRef hide = LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
-                                         LLVMInlineAsmDialectATT, false),
-                 own = LLVMBuildNUWMul(g->b, LLVMBuildTrunc(g->b, p->sum[1], g->i32, ""),
+    LLVMValueRef own = LLVMBuildNUWMul(g->b, LLVMBuildTrunc(g->b, p->sum[1], g->i32, ""),
                                        LLVMConstInt(g->i32, (unsigned long long)bytes, false), "");
 
-    own = LLVMBuildZExt(g->b, LLVMBuildCall2(g->b, same, hide, &own, 1, ""), g->i64, "");
+    own = LLVMBuildZExt(g->b, uk_cg_hide(g, own), g->i64, "");
     base = LLVMBuildGEP2(g->b, type, base, &shared, 1, t->name);
     return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
 }

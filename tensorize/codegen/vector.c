@@ -24,14 +24,37 @@ static LLVMTypeRef moved_type(const struct uk_codegen *g, enum uk_type type, uns
     return bytes == word ? g->i32 : LLVMVectorType(g->i32, bytes / word);
 }
 
+/* Joins n elements that were loaded into registers one by one. LLVM would join them where they are loaded,
+ * and wait for them there. */
+static LLVMValueRef join(struct uk_codegen *g, const struct uk_node *n, const struct uk_access *x,
+                         unsigned elements) {
+    struct uk_binding *outside = g->bindings;
+    LLVMTypeRef type = uk_cg_memory_type(g, x->tensor->type);
+    LLVMValueRef v = LLVMGetPoison(LLVMVectorType(type, elements));
+
+    for (unsigned i = 0; i < elements; i++) {
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
+        LLVMValueRef element = LLVMBuildLoad2(g->b, type, uk_cg_address(g, x, true), "");
+
+        element = uk_cg_hide(g, LLVMBuildZExt(g->b, element, g->i32, ""));
+        v = LLVMBuildInsertElement(g->b, v, LLVMBuildTrunc(g->b, element, type, ""), uk_cg_int(g, i), "");
+        g->bindings = outside;
+    }
+    return LLVMBuildBitCast(g->b, v, moved_type(g, x->tensor->type, elements), "");
+}
+
 /* Loads n elements; zeros, or another number, where pad's access is outside. */
-static LLVMValueRef load(struct uk_codegen *g, const struct uk_expr *e, unsigned n) {
+static LLVMValueRef load(struct uk_codegen *g, const struct uk_node *loop, const struct uk_expr *e,
+                         unsigned n) {
     const struct uk_access *x = uk_moved_access(e);
     const enum uk_type type = x->tensor->type;
     LLVMTypeRef moved = moved_type(g, type, n);
     LLVMValueRef exists = e->op == UK_E_PAD ? uk_cg_exists(g, x) : NULL, value[2];
     LLVMBasicBlockRef block[2];
 
+    if (x->tensor->scope == UK_SCOPE_REGISTER && !x->tensor->is_vectors &&
+        uk_type_bytes(type) < sizeof(int32_t))
+        return join(g, loop, x, n);
     if (exists) {
         LLVMBasicBlockRef inside = uk_cg_block(g, "inside");
         LLVMValueRef number = uk_cg_to_memory(g, type, uk_cg_expr(g, e->arg[1]));
@@ -69,7 +92,7 @@ bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lo
 
     uk_cg_bind(g, n->var, uk_cg_int(g, lower), (struct uk_interval){lower, lower});
     g->moves = true;
-    LLVMValueRef v = load(g, store->expr, (unsigned)(upper - lower));
+    LLVMValueRef v = load(g, n, store->expr, (unsigned)(upper - lower));
     g->moves = false;
     if (n->stores)
         mark(g, LLVMBuildStore(g->b, v, uk_cg_address(g, &store->target, true)), to, upper - lower);

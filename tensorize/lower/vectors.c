@@ -219,6 +219,7 @@ bool uk_make_vectors(struct uk_schedule *s, struct uk_node *n) {
             return false;
         if (is_moved(n)) {
             n->loop = UK_LOOP_VECTOR;
+            n->body->target.tensor->is_vectors |= n->body->target.tensor->scope == UK_SCOPE_REGISTER;
             n->independent = n->moves = true;
             n->stores = is_vector(&n->body->target, n->var, n->upper->value);
         }

@@ -55,9 +55,9 @@ struct uk_kernel_code {
     const char *barrier, *barrier_declarations;
     /* The same of a wait after which the results of matrix instructions can be read; or NULL. */
     const char *matrix_wait, *matrix_wait_declarations;
-    /* Constraints of an empty asm statement for a thread's own offset of 32 bits, if loads add it to a scalar
-     * base; or NULL. */
-    const char *own_offset;
+    /* Constraints of an empty asm statement for a thread's own value of up to 32 bits, where loads add such a
+     * one to a scalar base; or NULL. */
+    const char *own_value;
     bool is_text; /* the image is assembly text with its NUL; otherwise a code object */
 };
 
