@@ -105,8 +105,9 @@ const struct uk_binding *uk_cg_binding(const struct uk_codegen *g, const struct 
 LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
 /* The address of an access; inside: it is an element of the tensor, rather than only the origin of a tile. */
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
-/* In a kernel: v, of at most 32 bits, as a value that LLVM knows nothing about, and computes here. */
-LLVMValueRef uk_cg_hide(struct uk_codegen *g, LLVMValueRef v);
+/* In a kernel: makes the n values, of at most 32 bits, such that LLVM knows nothing about them, and computes
+ * them here. */
+void uk_cg_hide(struct uk_codegen *g, LLVMValueRef *v, unsigned n);
 /* The hint of a call as an integer: the address may be anything. 0 if the call has none. */
 LLVMValueRef uk_cg_hint(struct uk_codegen *g, const struct uk_node *call);
 

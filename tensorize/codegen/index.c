@@ -238,16 +238,32 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
                                      LLVMIsAConstantInt(times) ? LLVMConstIntGetSExtValue(times) : INT64_MAX);
 }
 
-LLVMValueRef uk_cg_hide(struct uk_codegen *g, LLVMValueRef v) {
-    const char *constraints = g->target->arch->kernel.own_value;
-    LLVMTypeRef type = LLVMTypeOf(v), same = LLVMFunctionType(type, &type, 1, false);
+void uk_cg_hide(struct uk_codegen *g, LLVMValueRef *v, unsigned n) {
+    enum { MAX_VALUES = 16 };
+    LLVMTypeRef type[MAX_VALUES], result;
+    struct uk_text constraints = {0};
 
-    if (!constraints)
-        return v;
-    return LLVMBuildCall2(g->b, same,
-                          LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
-                                           LLVMInlineAsmDialectATT, false),
-                          &v, 1, "");
+    if (!g->target->arch->kernel.own_value)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        type[i] = LLVMTypeOf(v[i]);
+    for (unsigned i = 0; i < n; i++)
+        uk_put(&constraints, "%s=%s", i ? "," : "", g->target->arch->kernel.own_value);
+    for (unsigned i = 0; i < n; i++)
+        uk_put(&constraints, ",%u", i);
+    result = n == 1 ? type[0] : LLVMStructTypeInContext(g->llvm, type, n, false);
+    if (constraints.failed) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    LLVMTypeRef same = LLVMFunctionType(result, type, n, false);
+    LLVMValueRef all = LLVMBuildCall2(g->b, same,
+                                      LLVMGetInlineAsm(same, "", 0, constraints.text, constraints.length,
+                                                       true, false, LLVMInlineAsmDialectATT, false),
+                                      v, n, "");
+    for (unsigned i = 0; i < n; i++)
+        v[i] = n == 1 ? all : LLVMBuildExtractValue(g->b, all, i, "");
+    uk_text_free(constraints.text);
 }
 
 /* The base and the scalar offset, and a thread's own offset in 32 bits: a form that loads and stores have.
@@ -265,7 +281,8 @@ static LLVMValueRef scalar_base(struct uk_codegen *g, const struct uk_tensor *t,
     LLVMValueRef own = LLVMBuildNUWMul(g->b, LLVMBuildTrunc(g->b, p->sum[1], g->i32, ""),
                                        LLVMConstInt(g->i32, (unsigned long long)bytes, false), "");
 
-    own = LLVMBuildZExt(g->b, uk_cg_hide(g, own), g->i64, "");
+    uk_cg_hide(g, &own, 1);
+    own = LLVMBuildZExt(g->b, own, g->i64, "");
     base = LLVMBuildGEP2(g->b, type, base, &shared, 1, t->name);
     return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
 }

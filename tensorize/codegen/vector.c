@@ -6,6 +6,8 @@
  */
 #include "generator.h"
 
+enum { MAX_ELEMENTS = 16 };
+
 /* One access to n elements; in shared memory it is aligned to all of them. */
 static void mark(struct uk_codegen *g, LLVMValueRef access, const struct uk_tensor *t, int64_t n) {
     const unsigned bytes = (unsigned)uk_type_bytes(t->type);
@@ -24,22 +26,22 @@ static LLVMTypeRef moved_type(const struct uk_codegen *g, enum uk_type type, uns
     return bytes == word ? g->i32 : LLVMVectorType(g->i32, bytes / word);
 }
 
-/* Joins n elements that were loaded into registers one by one. LLVM would join them where they are loaded,
- * and wait for them there. */
+/* Joins n elements of 16 bits that were loaded into registers one by one. LLVM would join them where they are
+ * loaded, and wait for them there. It widens integers of 16 bits in asm statements, but not floats. */
 static LLVMValueRef join(struct uk_codegen *g, const struct uk_node *n, const struct uk_access *x,
                          unsigned elements) {
+    LLVMTypeRef half = LLVMHalfTypeInContext(g->llvm);
+    LLVMValueRef part[MAX_ELEMENTS], v = LLVMGetPoison(LLVMVectorType(half, elements));
     struct uk_binding *outside = g->bindings;
-    LLVMTypeRef type = uk_cg_memory_type(g, x->tensor->type);
-    LLVMValueRef v = LLVMGetPoison(LLVMVectorType(type, elements));
 
     for (unsigned i = 0; i < elements; i++) {
         uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
-        LLVMValueRef element = LLVMBuildLoad2(g->b, type, uk_cg_address(g, x, true), "");
-
-        element = uk_cg_hide(g, LLVMBuildZExt(g->b, element, g->i32, ""));
-        v = LLVMBuildInsertElement(g->b, v, LLVMBuildTrunc(g->b, element, type, ""), uk_cg_int(g, i), "");
+        part[i] = LLVMBuildLoad2(g->b, half, uk_cg_address(g, x, true), "");
         g->bindings = outside;
     }
+    uk_cg_hide(g, part, elements);
+    for (unsigned i = 0; i < elements; i++)
+        v = LLVMBuildInsertElement(g->b, v, part[i], uk_cg_int(g, i), "");
     return LLVMBuildBitCast(g->b, v, moved_type(g, x->tensor->type, elements), "");
 }
 
@@ -52,8 +54,7 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_node *loop, const
     LLVMValueRef exists = e->op == UK_E_PAD ? uk_cg_exists(g, x) : NULL, value[2];
     LLVMBasicBlockRef block[2];
 
-    if (x->tensor->scope == UK_SCOPE_REGISTER && !x->tensor->is_vectors &&
-        uk_type_bytes(type) < sizeof(int32_t))
+    if (x->tensor->is_ahead && !x->tensor->is_vectors && uk_type_bytes(type) == sizeof(int16_t))
         return join(g, loop, x, n);
     if (exists) {
         LLVMBasicBlockRef inside = uk_cg_block(g, "inside");

@@ -65,7 +65,8 @@ struct uk_tensor {
     bool is_constant; /* `constant`: the same values in every call */
     bool is_finite;   /* `finite`: no element is infinite or a NaN */
     bool is_written, is_read;
-    bool is_vectors; /* a buffer in registers that vectors are loaded into, rather than single elements */
+    /* A buffer in registers: with what a copy to shared memory will store; and that is loaded as vectors. */
+    bool is_ahead, is_vectors;
     /* Not in memory: step `im2col` made it, and its elements are computed from another tensor. Or NULL. */
     const struct uk_im2col *im2col;
     struct uk_position at;

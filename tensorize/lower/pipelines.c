@@ -217,6 +217,7 @@ static struct uk_tensor *make_registers(struct uk_schedule *s, const struct uk_t
     *t = *of;
     t->name = uk_fresh_name(s, of->name, "_ahead");
     t->scope = UK_SCOPE_REGISTER;
+    t->is_ahead = true;
     t->dims = t->stored_dims = 1;
     t->shape[0] = t->stored[0] = uk_index_int(s->arena, elements);
     t->stride[0] = uk_index_int(s->arena, 1);

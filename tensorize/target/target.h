@@ -55,8 +55,8 @@ struct uk_kernel_code {
     const char *barrier, *barrier_declarations;
     /* The same of a wait after which the results of matrix instructions can be read; or NULL. */
     const char *matrix_wait, *matrix_wait_declarations;
-    /* Constraints of an empty asm statement for a thread's own value of up to 32 bits, where loads add such a
-     * one to a scalar base; or NULL. */
+    /* Constraint of asm statements for a thread's own value of 32 bits, where loads add such a one to a
+     * scalar base; or NULL. */
     const char *own_value;
     bool is_text; /* the image is assembly text with its NUL; otherwise a code object */
 };
