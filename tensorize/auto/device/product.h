@@ -63,6 +63,8 @@ struct uk_map *uk_device_empty_map(struct uk_arena *arena, int dims);
 
 /* wave.c: tiles whose `wave` is not NULL. */
 
+/* True if the sum has more terms than one group, so that the terms of a step are several groups. */
+bool uk_device_has_groups(const struct uk_product *p, const struct uk_tile *t);
 /* Bytes of shared memory, bytes of a thread's buffers in registers, and registers of a thread. */
 int64_t uk_device_wave_shared(const struct uk_product *p, const struct uk_tile *t);
 int64_t uk_device_wave_register_bytes(const struct uk_product *p, const struct uk_tile *t);

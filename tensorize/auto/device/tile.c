@@ -425,6 +425,7 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
                                   .instructions = (uk_kernel_fma(k) + uk_kernel_other(k)) / uk_kernel_kr(k)};
 
         if ((uk_kernel_operation(k)->form != UK_OP_SHARED && !is_wave) || !has_types(p, k) ||
+            (is_wave && !uk_device_has_groups(p, &t)) ||
             (wanted && strcmp(wanted, uk_kernel_symbol(k)) != 0) ||
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;

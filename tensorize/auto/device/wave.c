@@ -31,6 +31,12 @@ int uk_device_block_threads(const struct uk_product *p, const struct uk_tile *t)
     return t->threads * t->threads * (t->wave ? lanes_of(p) : 1);
 }
 
+bool uk_device_has_groups(const struct uk_product *p, const struct uk_tile *t) {
+    const int64_t terms = uk_constant_extent(p->st, p->sum);
+
+    return terms < 0 || terms > t->group;
+}
+
 static int64_t bytes_of(const struct uk_product *p, int o) {
     return (int64_t)uk_type_bytes(p->st->operand[o].tensor->type);
 }
