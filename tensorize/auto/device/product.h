@@ -9,6 +9,8 @@
 enum {
     /* adjacent rows or columns of a thread: 16 bytes of f32, one access to shared memory */
     UK_GROUP = 4,
+    /* adjacent columns of the lanes of a wave, in the layout of matrix instructions */
+    UK_LANE_COLUMNS = 32,
 };
 
 struct uk_product {
@@ -69,9 +71,10 @@ bool uk_device_has_groups(const struct uk_product *p, const struct uk_tile *t);
 int64_t uk_device_wave_shared(const struct uk_product *p, const struct uk_tile *t);
 int64_t uk_device_wave_register_bytes(const struct uk_product *p, const struct uk_tile *t);
 int uk_device_wave_registers(const struct uk_product *p, const struct uk_tile *t);
-/* What a block of that many steps uses, without lines. */
-void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps,
-                         struct uk_block_time *out);
+/* What a block of that many steps uses, without lines. guards: the number of a thread's accesses with a test
+ * in a step, and the instructions for all of these; 0: no access has one. */
+void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps, double guards,
+                         double guard_vector, double guard_scalar, struct uk_block_time *out);
 /* Splits the loops of rows and columns. */
 enum uk_status uk_device_wave_loops(struct uk_product *p, const struct uk_tile *t,
                                     struct uk_device_loops *out);

@@ -167,18 +167,22 @@ static double lines_of(const struct uk_product *p, const struct uk_tile *t, int 
     return runs * UK_GROUP * lines_of_run(d, (all < UK_GROUP ? 1 : all - UK_GROUP + 1) * bytes, pitch);
 }
 
-/* Lines that a block stores: each instruction one group of all threads, which are a tile apart. */
+/* Lines that a block stores: each instruction one group of all threads, which are a tile apart; or adjacent
+ * columns of a wave. */
 static double stored_lines(const struct uk_product *p, const struct uk_tile *t, const struct extent *e) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const double bytes = (double)bytes_of_operand(p, 0), apart = t->columns - UK_GROUP,
                  pitch = bytes * p->column_values, run = e->columns > apart ? e->columns - apart : 1;
 
+    if (t->wave)
+        return e->rows * ceiling(e->columns, UK_LANE_COLUMNS) *
+               lines_of_run(d, UK_LANE_COLUMNS * bytes, pitch);
     return e->rows * t->columns / UK_GROUP * lines_of_run(d, run * bytes, pitch);
 }
 
 /* Accesses of a thread that copies an operand's part of a step, each with a test. */
 static double guarded_copies(const struct uk_product *p, const struct uk_tile *t, int o, int each) {
-    const double elements = (double)each * t->terms / t->threads;
+    const double elements = (double)each * t->threads * t->terms / uk_device_block_threads(p, t);
 
     return has_guarded_vectors(p, o) ? ceiling(elements * (double)bytes_of_operand(p, o), READ) : elements;
 }
@@ -210,7 +214,7 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
     if (t->wave) {
         struct uk_block_time time;
 
-        uk_device_wave_time(p, t, steps, &time);
+        uk_device_wave_time(p, t, steps, guards, guards * GUARD_VECTOR, guards * GUARD_SCALAR, &time);
         time.lines = (float)lines;
         return time;
     }

@@ -17,6 +17,11 @@ enum {
     INSTRUCTION = 4,
     /* the cycles of a matrix instruction over those of others, for its issue */
     PASSES = 16,
+    /* instructions of a wave in a step besides arithmetic, reads and copies: vectors and scalars, waits
+     * included; and vector instructions for each element that is loaded by itself; counted */
+    STEP_VECTOR = 12,
+    STEP_SCALAR = 30,
+    SINGLE_VECTOR = 3,
     /* registers besides sums, operands read from shared memory, and copies in flight */
     SPARE_REGISTERS = 26,
 };
@@ -62,38 +67,36 @@ int uk_device_wave_registers(const struct uk_product *p, const struct uk_tile *t
     return (int)((uk_device_wave_register_bytes(p, t) + read) / (int64_t)sizeof(float)) + SPARE_REGISTERS;
 }
 
-/* Instructions of a wave that copy its part of an operand in a step: loads of 16 bytes, or of single
- * elements, of which pairs are then joined, and stores. */
+/* Instructions of a thread that copy its part of an operand in a step: loads of 16 bytes, or of single
+ * elements, which have an address each and are then joined, and stores. */
 struct copies {
-    double loads, joins, stores;
+    double loads, vector, stores;
 };
 
 static struct copies copies_of(const struct uk_product *p, const struct uk_tile *t, int o, int each) {
     const double bytes =
         (double)(bytes_of(p, o) * each * t->threads * t->terms) / uk_device_block_threads(p, t);
     const bool is_vector = uk_device_is_contiguous(&p->st->operand[o], p->sum);
+    const double loads = bytes / (is_vector ? VECTOR_BYTES : (double)bytes_of(p, o));
 
-    return (struct copies){.loads = bytes / (is_vector ? VECTOR_BYTES : (double)bytes_of(p, o)),
-                           .joins = is_vector ? 0 : bytes / (double)sizeof(float),
-                           .stores = bytes / VECTOR_BYTES};
+    return (struct copies){loads, is_vector ? 0 : SINGLE_VECTOR * loads, bytes / VECTOR_BYTES};
 }
 
-void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps,
-                         struct uk_block_time *out) {
+void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps, double guards,
+                         double guard_vector, double guard_scalar, struct uk_block_time *out) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const struct copies a = copies_of(p, t, p->a, t->rows), b = copies_of(p, t, p->b, t->columns);
-    const double waves = t->threads * t->threads, loads = a.loads + b.loads, stores = a.stores + b.stores,
-                 matrix = t->terms * t->instructions * INSTRUCTION,
+    const double waves = t->threads * t->threads, loads = guards > 0 ? guards : a.loads + b.loads,
+                 stores = a.stores + b.stores, matrix = t->terms * t->instructions * INSTRUCTION,
                  reads = t->terms * uk_kernel_loads(t->wave) / uk_kernel_kr(t->wave),
-                 vector = INSTRUCTION *
-                          (AUTO_STEP_VECTOR + a.joins + b.joins + t->terms * t->instructions / PASSES),
-                 scalar = INSTRUCTION * AUTO_STEP_SCALAR,
-                 step = matrix + vector + scalar + INSTRUCTION * (loads + stores + reads) +
-                        2 * d->latency.shared,
-                 load = d->latency.memory - step;
+                 vector = INSTRUCTION * (STEP_VECTOR + a.vector + b.vector + guard_vector),
+                 issue = INSTRUCTION * t->terms * t->instructions / PASSES,
+                 scalar = INSTRUCTION * (STEP_SCALAR + guard_scalar),
+                 copy = vector + scalar + INSTRUCTION * (loads + stores), read = INSTRUCTION * reads,
+                 step = copy + matrix + read + d->latency.shared, load = d->latency.memory - step;
 
     *out = (struct uk_block_time){
-        .issue = {(float)(waves * steps * vector), (float)(waves * steps * scalar),
+        .issue = {(float)(waves * steps * (vector + issue)), (float)(waves * steps * scalar),
                   (float)(waves * steps * INSTRUCTION * loads),
                   (float)(waves * steps * INSTRUCTION * (reads + stores))},
         .matrix = (float)(waves * steps * matrix),
