@@ -26,22 +26,28 @@ static LLVMTypeRef moved_type(const struct uk_codegen *g, enum uk_type type, uns
     return bytes == word ? g->i32 : LLVMVectorType(g->i32, bytes / word);
 }
 
-/* Joins n elements of 16 bits that were loaded into registers one by one. LLVM would join them where they are
- * loaded, and wait for them there. It widens integers of 16 bits in asm statements, but not floats. */
+/* Joins n elements, smaller than words, that were loaded into registers one by one. LLVM would join them
+ * where they are loaded, and wait for them there. It widens integers of 16 bits in asm statements, but not
+ * floats. */
 static LLVMValueRef join(struct uk_codegen *g, const struct uk_node *n, const struct uk_access *x,
                          unsigned elements) {
-    LLVMTypeRef half = LLVMHalfTypeInContext(g->llvm);
-    LLVMValueRef part[MAX_ELEMENTS], v = LLVMGetPoison(LLVMVectorType(half, elements));
+    const bool is_half = uk_type_bytes(x->tensor->type) == sizeof(int16_t);
+    LLVMTypeRef type = is_half ? LLVMHalfTypeInContext(g->llvm) : g->i8;
+    LLVMValueRef part[MAX_ELEMENTS], v = LLVMGetPoison(LLVMVectorType(type, elements));
     struct uk_binding *outside = g->bindings;
 
     for (unsigned i = 0; i < elements; i++) {
         uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
-        part[i] = LLVMBuildLoad2(g->b, half, uk_cg_address(g, x, true), "");
+        part[i] = LLVMBuildLoad2(g->b, type, uk_cg_address(g, x, true), "");
+        part[i] = is_half ? part[i] : LLVMBuildZExt(g->b, part[i], g->i32, "");
         g->bindings = outside;
     }
     uk_cg_hide(g, part, elements);
-    for (unsigned i = 0; i < elements; i++)
-        v = LLVMBuildInsertElement(g->b, v, part[i], uk_cg_int(g, i), "");
+    for (unsigned i = 0; i < elements; i++) {
+        LLVMValueRef one = is_half ? part[i] : LLVMBuildTrunc(g->b, part[i], type, "");
+
+        v = LLVMBuildInsertElement(g->b, v, one, uk_cg_int(g, i), "");
+    }
     return LLVMBuildBitCast(g->b, v, moved_type(g, x->tensor->type, elements), "");
 }
 
@@ -54,7 +60,7 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_node *loop, const
     LLVMValueRef exists = e->op == UK_E_PAD ? uk_cg_exists(g, x) : NULL, value[2];
     LLVMBasicBlockRef block[2];
 
-    if (x->tensor->is_ahead && !x->tensor->is_vectors && uk_type_bytes(type) == sizeof(int16_t))
+    if (x->tensor->is_ahead && !x->tensor->is_vectors && uk_type_bytes(type) < sizeof(int32_t))
         return join(g, loop, x, n);
     if (exists) {
         LLVMBasicBlockRef inside = uk_cg_block(g, "inside");

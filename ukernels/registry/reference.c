@@ -228,24 +228,20 @@ void uk_reference_i8gemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const 
 }
 
 /* The whole tile of c, by rows. */
-static void wave(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, int64_t lda,
-                 const uint16_t *b, int64_t ldb, float *c, float (*to_float)(uint16_t)) {
-    for (int64_t p = 0; p < k; p++)
-        for (int64_t i = 0; i < MR; i++)
-            for (int64_t j = 0; j < NR; j++)
-                c[i * NR + j] +=
-                    to_float(a[p / KR * lda + i * KR + p % KR]) * to_float(b[p / KR * ldb + j * KR + p % KR]);
-}
-
-void uk_reference_hgemm_w(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, int64_t lda,
-                          const uint16_t *b, int64_t ldb, float *c) {
-    wave(MR, NR, KR, k, a, lda, b, ldb, c, uk_from_f16);
-}
-
-void uk_reference_bgemm_w(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, int64_t lda,
-                          const uint16_t *b, int64_t ldb, float *c) {
-    wave(MR, NR, KR, k, a, lda, b, ldb, c, uk_from_bf16);
-}
+#define WAVE(op, element, from, number)                                                                    \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *a, int64_t lda,   \
+                           const element *b, int64_t ldb, number *c) {                                     \
+        for (int64_t p = 0; p < k; p++)                                                                    \
+            for (int64_t i = 0; i < MR; i++)                                                               \
+                for (int64_t j = 0; j < NR; j++)                                                           \
+                    c[i * NR + j] +=                                                                       \
+                        from(a[p / KR * lda + i * KR + p % KR]) * from(b[p / KR * ldb + j * KR + p % KR]); \
+    }
+WAVE(sgemm_w, float, , float)
+WAVE(hgemm_w, uint16_t, uk_from_f16, float)
+WAVE(bgemm_w, uint16_t, uk_from_bf16, float)
+WAVE(i8gemm_w, int8_t, , int32_t)
+#undef WAVE
 
 /* Depthwise sums; the weights of one term are csf elements apart from column to column. */
 static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,

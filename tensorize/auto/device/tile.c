@@ -37,10 +37,11 @@ enum {
     /* terms of the sum in a step: enough work to hide the loads of the next one */
     MIN_TERMS = 8,
     MAX_TERMS = 32,
-    /* waves along either axis of a block, each with a kernel's tile, and terms of a step of such */
+    /* waves along either axis of a block, each with a kernel's tile, and groups of terms in a step of such:
+     * the two that lanes read at a time, or more */
     MAX_WAVES_PER_AXIS = 2,
-    MIN_WAVE_TERMS = 16,
-    MAX_WAVE_TERMS = 64,
+    MIN_WAVE_GROUPS = 2,
+    MAX_WAVE_GROUPS = 8,
     MOST_PARTS = 64,
 };
 
@@ -378,7 +379,7 @@ static void consider_tile(const struct uk_product *p, struct uk_tile t, int most
 
     for (t.threads = t.wave ? MAX_WAVES_PER_AXIS : MAX_THREADS_PER_AXIS;
          t.threads >= (t.wave ? 1 : MIN_THREADS_PER_AXIS); t.threads /= 2)
-        for (t.terms = t.wave ? MIN_WAVE_TERMS : MIN_TERMS * t.group; t.terms <= most_terms * t.group;
+        for (t.terms = (t.wave ? MIN_WAVE_GROUPS : MIN_TERMS) * t.group; t.terms <= most_terms * t.group;
              t.terms *= 2)
             for (t.parts = 1; t.parts <= most; t.parts *= 2) {
                 const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
@@ -434,7 +435,7 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
-        consider_tile(p, t, is_wave ? MAX_WAVE_TERMS / t.group : MAX_TERMS, &best);
+        consider_tile(p, t, is_wave ? MAX_WAVE_GROUPS : MAX_TERMS, &best);
     }
     /* Without kernels LLVM compiles tiles of about their size, and smaller ones in any case. It reads all
      * operands of a step ahead, so a step of more terms takes too many registers. */
