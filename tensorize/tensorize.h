@@ -215,7 +215,7 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  * - 0 if each operation has one right result.
  * - More where it has not, as far as that can change the element: sums of floats in any order, products added
  *   unrounded, approximate functions (4 units in the last place), integers rounded from floats near a tie,
- *   and, on ARMv7, subnormal f32 taken as 0.
+ *   and subnormal numbers taken as 0: f32 on ARMv7, products of f16 and bf16 on gfx90a.
  * - Infinite if no bound is known.
  */
 enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct uk_options *options,

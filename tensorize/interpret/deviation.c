@@ -5,7 +5,9 @@
  *
  * - sums of floats, whose order is free and whose products may be added unrounded,
  * - approximate functions,
- * - a subnormal f32, which ARMv7 flushes to 0.
+ * - a subnormal f32, which ARMv7 flushes to 0,
+ * - subnormal numbers in products of f16 and bf16 with sums in f32, where the GPU's matrix instructions flush
+ *   them (uk_device.matrix_flush).
  *
  * They propagate: an operation on operands in intervals lies between its results at the corners, since it is
  * monotone in each operand, and is then rounded. sin, cos, tan, gelu, gelu_tanh and swish are not; they add
@@ -43,11 +45,15 @@ static struct uk_bounded_value exact(union uk_value v) {
     return (struct uk_bounded_value){.value = v};
 }
 
-/* A target may flush a subnormal f32, an operand or a result, to 0 (uk.5, Arithmetic). */
-static struct uk_bounded_value flushed(const struct uk_frame *f, enum uk_type t, struct uk_bounded_value w) {
-    const double normal = 0x1p-126;
+/* A target may flush subnormal operands and results of the type to 0 (uk.5, Arithmetic). */
+static bool may_flush(const struct uk_frame *f, enum uk_type t) {
+    return t == UK_F32 ? f->flushes : f->matrix_flushes && (t == UK_F16 || t == UK_BF16);
+}
 
-    if (f->flushes && t == UK_F32 && w.value.d != 0 && fabs(w.value.d) - w.deviation < normal)
+static struct uk_bounded_value flushed(const struct uk_frame *f, enum uk_type t, struct uk_bounded_value w) {
+    const double normal = t == UK_F16 ? 0x1p-14 : 0x1p-126;
+
+    if (may_flush(f, t) && w.value.d != 0 && fabs(w.value.d) - w.deviation < normal)
         w.deviation += fmin(fabs(w.value.d) + w.deviation, normal);
     return w;
 }
@@ -268,8 +274,8 @@ struct uk_bounded_value uk_bounded_sum_end(const struct uk_frame *f, const struc
     } else if (s->magnitude * unit(t) > 1 || !s->is_integer || w.deviation > 0) {
         const double n = (double)s->terms * unit(t);
         w.deviation += n < 1 ? 2 * n / (1 - n) * s->magnitude + smallest_positive(t) : HUGE_VAL;
-        w.deviation +=
-            f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* partial sums may be flushed */
+        if (t == UK_F32 && (f->flushes || f->matrix_flushes)) /* partial sums may be flushed */
+            w.deviation += (double)s->terms * 0x1p-126;
     }
     if (isnan(w.deviation))
         w.deviation = HUGE_VAL;

@@ -222,9 +222,10 @@ enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct 
         status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                          "%" PRId64 " elements; give 0 to %d at a time", count, MAX_ELEMENTS);
     if (!status)
-        status = uk_interpret_elements(
-            p, &g.values,
-            &(struct uk_elements){number, count, element, result, error, target->arch->flushes});
+        status = uk_interpret_elements(p, &g.values,
+                                       &(struct uk_elements){number, count, element, result, error,
+                                                             target->arch->flushes,
+                                                             target->machine.core.device.matrix_flush});
     uk_arena_free(&g.arena);
     return status;
 }

@@ -59,6 +59,8 @@ struct uk_elements {
      * order, add products unrounded, and approximate functions differently. */
     double *by;
     bool flushes; /* code may flush subnormal f32 numbers to 0 */
+    /* Sums of products of f16 or bf16 may take subnormal numbers as 0, and give 0 for subnormal sums. */
+    bool matrix_flushes;
 };
 /* points.c: computes these elements, and those that they need; writes nothing else. */
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
@@ -136,6 +138,7 @@ struct uk_frame {
     enum uk_status status;   /* the first error of the run */
     bool overflow;           /* an integer expression has exceeded 64 bits */
     bool flushes;            /* as in struct uk_elements */
+    bool matrix_flushes;     /* as in struct uk_elements, for the present statement */
 };
 
 /* A value expression prepared for evaluation. */

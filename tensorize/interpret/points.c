@@ -12,6 +12,7 @@ struct demand {
     struct uk_frame *f;
     unsigned char **marks; /* by storage, one byte per element; NULL: the program does not write the tensor */
     struct uk_bounded_sum sum;
+    bool matrix_flushes; /* as in struct uk_elements */
 };
 
 static unsigned char *marks_of(const struct demand *d, const struct uk_storage *s) {
@@ -205,12 +206,24 @@ static bool is_needed(const struct demand *d, const struct uk_statement *s) {
     return t && memchr(marks_of(d, t), 1, (size_t)t->elements);
 }
 
+static bool has_halves(const struct uk_expr *e) {
+    return e && (e->type == UK_F16 || e->type == UK_BF16 || has_halves(e->arg[0]) || has_halves(e->arg[1]) ||
+                 has_halves(e->arg[2]));
+}
+
+/* True for sums in f32 of products of f16 or bf16. */
+static bool may_use_matrix_units(const struct uk_statement *s) {
+    return s->reduce == UK_REDUCE_SUM && s->left.tensor->type == UK_F32 && s->right->op == UK_E_MUL &&
+           has_halves(s->right->arg[0]) && has_halves(s->right->arg[1]);
+}
+
 static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
     enum uk_status status = UK_OK;
 
     for (struct uk_statement *s = p->statements; s && !status; s = s->next) {
         if (!is_needed(d, s))
             continue;
+        d->f->matrix_flushes = d->matrix_flushes && may_use_matrix_units(s);
         struct uk_visit v = {.user = d, .begin = begin, .term = add_term, .end = store};
         status = uk_check_elements(d->f, s);
         if (!status)
@@ -274,7 +287,7 @@ static enum uk_status run(struct demand *d, struct uk_program *p, const struct u
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
                                      const struct uk_elements *e) {
     struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar, .flushes = e->flushes};
-    struct demand d = {.f = &f};
+    struct demand d = {.f = &f, .matrix_flushes = e->matrix_flushes};
     enum uk_status status = uk_check_values(p, v);
 
     if (!status)

@@ -141,6 +141,43 @@ static void subnormal_numbers_may_be_zeros(void **state) {
     assert_true(error_on("armv7-neon", FLOATS "z[i] = x[i] * y[2]\n", ones, ones, &v) == 0);
 }
 
+/* On gfx90a alone, matrix instructions of 16-bit floats take subnormal factors as zeros, which large other
+ * factors make large errors, and sums of f32 below 2^-126. */
+static void matrix_instructions_flush(void **state) {
+    static const struct {
+        const char *head, *sum;
+        float x, y, lost; /* the largest deviation */
+    } rows[] = {
+        {"f16", "sum(k) f32(f16(x[k])) * f32(f16(y[k]))", 0x1p-15f, 1024, 0x1p-5f},
+        {"f16, two factors", "sum(k) f32(f16(y[k])) * f32(f16(x[k]))", 0x1p-15f, 1024, 0x1p-5f},
+        {"smallest normal f16", "sum(k) f32(f16(x[k])) * f32(f16(y[k]))", 0x1p-14f, 1024, 0},
+        {"bf16", "sum(k) f32(bf16(x[k])) * f32(bf16(y[k]))", 0x1p-127f, 0x1p100f, 0x1p-27f},
+        {"subnormal sum", "sum(k) f32(bf16(x[k])) * f32(bf16(y[k]))", 0x1p-100f, 0x1p-28f, 0x1p-128f},
+        {"f32", "sum(k) x[k] * y[k]", 0x1p-127f, 0x1p100f, 0},
+        {"one f16", "sum(k) f32(f16(x[k])) * y[k]", 0x1p-15f, 1024, 0},
+        {"no sum", "f32(f16(x[i])) * f32(f16(y[i]))", 0x1p-15f, 1024, 0},
+    };
+    char text[200];
+    float v;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const float x[4] = {rows[i].x}, y[4] = {rows[i].y};
+
+        snprintf(text, sizeof text, FLOATS "z[i] = %s\n", rows[i].sum);
+        const double rounding = error_on("amdgcn-gfx906", text, x, y, &v),
+                     error = error_on("amdgcn-gfx90a", text, x, y, &v);
+
+        if (v != rows[i].x * rows[i].y ||
+            (rows[i].lost > 0 ? error < rounding + (double)rows[i].lost ||
+                                    error > 1.01 * (double)rows[i].lost + 4 * 0x1p-126
+                              : error > rounding + 4 * 0x1p-126))
+            fail_msg("%s: %a is %a, and within %a, of which roundings are %a", rows[i].head,
+                     rows[i].x * rows[i].y, v, error, rounding);
+        assert_true(error_of(text, x, y, &v) == rounding);
+    }
+}
+
 /* The bound of a sum is more than the largest error of any order of its terms, and less than four times
  * that. */
 static void sums_are_bounded(void **state) {
@@ -304,6 +341,7 @@ int main(void) {
         cmocka_unit_test(elements_of_random_programs),
         cmocka_unit_test(exact_operations_have_no_bound),
         cmocka_unit_test(subnormal_numbers_may_be_zeros),
+        cmocka_unit_test(matrix_instructions_flush),
         cmocka_unit_test(sums_are_bounded),
         cmocka_unit_test(functions_are_bounded),
         cmocka_unit_test(functions_turn),
