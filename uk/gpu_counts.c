@@ -8,7 +8,7 @@
 #include <string.h>
 #include "driver.h"
 #include "gpu_counts.h"
-#include "target/target.h"
+#include "gpu_run.h"
 
 /* ---- collecting ---- */
 
@@ -119,11 +119,7 @@ static void record_launch(void *counts, const struct uk_amdgpu_kernel *k, const 
 }
 
 void uk_gpu_counts_begin(struct uk_gpu_counts *c, const char *target, bool by_kind) {
-    const struct uk_target *t = uk_targets;
-
-    while (strncmp(t->name, target, strlen(t->name)))
-        t++;
-    *c = (struct uk_gpu_counts){.core = uk_core_find(t->row)};
+    *c = (struct uk_gpu_counts){.core = uk_gpu_core(target)};
     uk_sim_observe(record_launch, c, c->core, by_kind);
 }
 
@@ -203,7 +199,23 @@ void uk_gpu_counts_print_cycles(const struct uk_gpu_kernel_counts *k, const stru
     printf("\n");
 }
 
-void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, double least) {
+unsigned uk_gpu_counts_matrix(const struct uk_gpu_counts *c) {
+    unsigned matrix = 0;
+
+    for (int i = 0; i < c->kernels; i++)
+        for (int k = 0; k < c->kernel[i].instructions; k++) {
+            const struct uk_amdgpu_instruction *in = &c->kernel[i].instruction[k];
+
+            if (in->kind == UK_AMDGPU_MATRIX && in->executed)
+                matrix |= 1u << uk_factors_of_matrix(in->text);
+        }
+    return matrix;
+}
+
+void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, const struct uk_program *p,
+                               const int64_t *sizes) {
+    struct uk_peak peak = {.cycles = 0};
+    char units[UK_PEAK_TEXT];
     double cycles = 0;
     uint64_t launches = 0;
 
@@ -214,8 +226,10 @@ void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, double least) {
     if (launches > 1)
         cycles += (double)(launches - 1) * c->core->device.launch;
     printf("device: %.0f cycles, %" PRIu64 " launch%s", cycles, launches, launches == 1 ? "" : "es");
-    if (least > 0)
-        printf("; share %.3g %%: multiply-adds at the peak rate take %.0f", 100 * least / cycles, least);
+    uk_peak_add(&peak, p, sizes, &c->core->device, uk_gpu_counts_matrix(c));
+    if (peak.cycles > 0)
+        printf("; share %.3g %%: multiply-adds at the peak rate (%s) take %.0f", 100 * peak.cycles / cycles,
+               uk_peak_units(&peak, units), peak.cycles);
     printf("\n");
 }
 

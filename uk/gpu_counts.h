@@ -6,6 +6,7 @@
 
 #include "amdgpu.h"
 #include "machine/machine.h"
+#include "operands/shape.h"
 #include "uk.h"
 
 /* One kernel, summed over all of its launches. */
@@ -41,8 +42,11 @@ void uk_gpu_counts_free(struct uk_gpu_counts *c);
 void uk_gpu_counts_print_cycles(const struct uk_gpu_kernel_counts *k, const struct uk_core *core);
 /* Prints a line per kernel; with `histogram` also one per mnemonic. */
 void uk_gpu_counts_print(const struct uk_gpu_counts *c, bool histogram);
-/* Prints the cycles of all launches, one after the other, and the device share: `least` in relation to them.
- * `least`: cycles of the call's multiply-adds at the GPU's peak rate; 0: there are none. */
-void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, double least);
+/* The factors, a bit for each of enum uk_factors, that matrix instructions have multiplied. */
+unsigned uk_gpu_counts_matrix(const struct uk_gpu_counts *c);
+/* Prints the cycles of all launches of the program, one after the other, and the device share: the cycles of
+ * its multiply-adds at the GPU's peak rate in relation to them. */
+void uk_gpu_counts_print_share(const struct uk_gpu_counts *c, const struct uk_program *p,
+                               const int64_t *sizes);
 
 #endif

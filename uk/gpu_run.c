@@ -86,6 +86,13 @@ bool uk_gpu_is_simulated(const char *target) {
     return false;
 }
 
+const struct uk_core *uk_gpu_core(const char *target) {
+    for (const struct uk_target *t = uk_targets; target && t->name; t++)
+        if (t->arch->is_device && !strncmp(target, t->name, strlen(t->name)))
+            return uk_core_find(t->row);
+    return NULL;
+}
+
 /* Runs on the board's GPUs: the first that accepts the image. Exit status. */
 static int run_on_board(const struct uk_gpu_call *c, enum uk_status *status) {
     const char *board = uk_board_in_use()->text;

@@ -3,6 +3,7 @@
 #ifndef UK_GPU_RUN_H
 #define UK_GPU_RUN_H
 
+#include "machine/machine.h"
 #include "operands/data.h"
 
 /* A call of a module compiled for a GPU. `sizes` are those that are not constants. */
@@ -22,6 +23,8 @@ struct uk_gpu_call {
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);
 /* True if the simulator runs the target's code. */
 bool uk_gpu_is_simulated(const char *target);
+/* The GPU's row of cores.def; NULL: the target is not a GPU. */
+const struct uk_core *uk_gpu_core(const char *target);
 /* The kind of GPU that runs the target's code; NULL: the target is not a GPU. */
 const char *uk_gpu_kind_of(const char *target);
 /* The kind to pass to uk_gpu_open(): that of uk_gpu_kind_of(), or the kind registered for the board in

@@ -5,6 +5,8 @@
 #include <string.h>
 #include "bench.h"
 #include "file.h"
+#include "gpu_run.h"
+#include "operands/shape.h"
 #include "program.h"
 #include "uk.h"
 
@@ -140,8 +142,12 @@ int uk_command_explain(const struct uk_arguments *a) {
     if (!status) {
         char *text = NULL;
         enum uk_status explained = uk_explain(job.program, &job.options, &text);
+        const struct uk_core *gpu = uk_gpu_core(a->target);
+
         if (text)
             fputs(text, stdout);
+        if (text && gpu)
+            uk_peak_explain(job.program, &gpu->device, "");
         if (explained)
             status = uk_job_failed(&job, explained);
         uk_text_free(text);

@@ -138,7 +138,7 @@ static int call_gpu(struct run *r, const struct uk_arguments *a, const int64_t *
     if (counting && !status)
         uk_gpu_counts_print(&counts, a->histogram);
     if (counting && !status)
-        uk_gpu_counts_print_share(&counts, uk_least_cycles(r->job.program, r->sizes, &counts.core->device));
+        uk_gpu_counts_print_share(&counts, r->job.program, r->sizes);
     uk_gpu_counts_free(&counts);
     return status;
 }

@@ -3,11 +3,13 @@
  * matrix_maps FILE: compares each digit of the lane maps of matrix.h with matrix_lanes.tsv, for shapes that
  * the simulator has no instruction of, too (gfx942's). All maps are sums of digits, so that the places of the
  * powers of two and that of 0 determine the others; tests/amdgpu/matrix.py compares results of all elements.
+ * The rates of gfx90a's matrix units, in cores.def, are compared with the cycles in matrix.def.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "matrix.h"
+#include "machine/machine.h"
 #include "state.h"
 
 enum { ROW, COLUMN, BLOCK, INDICES };
@@ -77,6 +79,37 @@ static int check_digits(const struct uk_matrix *m, char matrix, int which, const
     return n;
 }
 
+/* The largest rate of a row of matrix.def with these factors: multiply-adds per cycle of a compute unit. */
+static unsigned largest_rate(uint8_t factors, unsigned simds) {
+    static const struct {
+        uint8_t type;
+        unsigned multiply_adds, cycles;
+    } rows[] = {
+#define MATRIX(name, D, AB, size, k, blocks, passes) {T_##AB, size * size * k * blocks, 4 * passes},
+#include "matrix.def"
+    };
+    unsigned largest = 0;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const unsigned rate = rows[i].multiply_adds * simds / rows[i].cycles;
+
+        largest = rows[i].type == factors && rate > largest ? rate : largest;
+    }
+    return largest;
+}
+
+/* True if the row of gfx90a has the rates that follow from the instructions' cycles. */
+static bool has_rates(void) {
+    const struct uk_device *d = &uk_core_find("gfx90a")->device;
+    const unsigned simds = (unsigned)d->simds;
+
+    return largest_rate(T_f32, simds) == (unsigned)d->matrix.f32 &&
+           largest_rate(T_f64, simds) == (unsigned)d->matrix.f64 &&
+           largest_rate(T_f16, simds) == (unsigned)d->matrix.f16 &&
+           largest_rate(T_bf16, simds) == (unsigned)d->matrix.f16 &&
+           largest_rate(T_i8, simds) == (unsigned)d->matrix.i8;
+}
+
 int main(int argc, char **argv) {
     FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
     int digits = 0, failed = 0;
@@ -112,5 +145,9 @@ int main(int argc, char **argv) {
     }
     fclose(file);
     printf("%d digits\n", digits);
+    if (!has_rates()) {
+        printf("the rates of matrix.def are not those of gfx90a's row in cores.def\n");
+        failed++;
+    }
     return failed || digits < 1000;
 }

@@ -93,7 +93,7 @@ def check_cycles(path, gpu, rate, units):
     for text in (path.read_text(encoding="utf-8"), path.read_text(encoding="utf-8").replace("  pipeline ko 2\n", "")):
         (folder / "product.uk").write_text(text, encoding="utf-8")
         said = run(uk, "run", "--count", f"--target=amdgcn-{gpu}", folder / "product.uk", "--size", f"M={m}", "--size", f"N={n}", "--size", f"K={k}")
-        found = re.search(rf"^device: (\d+) cycles, 1 launch; share {NUMBER} %: multiply-adds at the peak rate take (\d+)$", said, re.M)
+        found = re.search(rf"^device: (\d+) cycles, 1 launch; share {NUMBER} %: multiply-adds at the peak rate \(f32 by vector instructions\) take (\d+)$", said, re.M)
         if not found:
             failures.append(f"cycles for {gpu}: {said}")
             return
@@ -105,6 +105,31 @@ def check_cycles(path, gpu, rate, units):
         expect("lines", lines and int(lines[2]) == 4 * (m * k + k * n + m * n) // int(lines[1]), said)
         expect("blocks", re.search(rf"^  cycles: {found[1]}, bounded by latency; 2 blocks on {units} units, ", said, re.M), said)
     expect(f"pipeline for {gpu}", shares[0] > 1.05 * shares[1], shares)
+
+
+def check_matrix(m, n, k):
+    """The share of a product by matrix instructions is one of their rate: 512 multiply-adds of f16 a cycle and unit. Without
+    them the same product's share is one of vector instructions, and on gfx906, which has none, in any case."""
+    product = sources / "tests/gpu/matrix.uk"
+    sizes = ("--size", f"M={m}", "--size", f"N={n}", "--size", f"K={k}")
+    plain = folder / "halves.uk"
+    plain.write_text(re.search(r"^tensor A.*?(?=^schedule)", product.read_text(encoding="utf-8"), re.M | re.S)[0], encoding="utf-8")
+    for command, path, gpu, units, rate, number in (
+        (("run", "--check", "--count"), product, "gfx90a", "matrix units", 512, 104),
+        (("bench", "--static"), product, "gfx90a", "matrix units", 512, 104),
+        (("bench", "--static"), plain, "gfx90a", "vector instructions", 128, 104),
+        (("bench", "--static"), plain, "gfx906", "vector instructions", 128, 60),
+    ):
+        said = run(uk, *command, path, f"--target=amdgcn-{gpu}", *sizes)
+        found = re.search(rf"^device: (\d+) cycles, .*; share {NUMBER} %: multiply-adds at the peak rate \(f16 by {units}\) take (\d+)$", said, re.M)
+        least = m * n * k / rate / number
+        expect(f"{path.name} for {gpu}", found and abs(int(found[3]) - least) <= 0.5, f"{least}: {said}")
+        expect(f"{path.name} for {gpu}", found and abs(100 * least / int(found[1]) - float(found[2])) <= 0.006 * float(found[2]), said)
+    said = run(uk, "explain", product, "--target=amdgcn-gfx90a")
+    rates = "products of C: at most 128 multiply-adds of f16 a cycle in each of 104 compute units, 512 by matrix instructions, which take subnormal numbers as 0"
+    expect("explain for gfx90a", rates in said.splitlines(), said)
+    said = run(uk, "explain", plain, "--target=amdgcn-gfx906")
+    expect("explain for gfx906", "products of C: at most 128 multiply-adds of f16 a cycle in each of 60 compute units" in said.splitlines(), said)
 
 
 def check_estimate(gpu, m, n, k):
@@ -139,6 +164,7 @@ def check_data(gpu):
 
 
 check_data("gfx906")
+check_matrix(128, 128, 256)
 check_data("gfx90a")
 for size in ((256, 256, 256), (512, 512, 512), (1098, 458, 1526), (381, 1030, 508), (128, 128, 8192), (4096, 4096, 4096)):
     check_estimate("gfx906", *size)

@@ -27,6 +27,7 @@ FIELDS = {
     "device.": "threads shared_bytes register_bytes lanes registers granule waves simds units shared_rate line memory_rate launch code f64_cycles matrix_flush",
     "device.latency.": "shared l2 memory",
     "device.fma.": "f32 f64 f16 i8",
+    "device.matrix.": "f32 f64 f16 i8",
     "uncore.": "name cores latency bytes",
     "uncore.cache.": CACHE,
 }

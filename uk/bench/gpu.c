@@ -112,7 +112,7 @@ static int run(struct gpu_report *r, const struct uk_target *t) {
     for (int i = 0; i < counts.kernels && !status; i++)
         status = uk_bench_print_gpu_kernel(&counts.kernel[i], t);
     if (!status)
-        uk_gpu_counts_print_share(&counts, uk_least_cycles(r->job.program, r->sizes, &counts.core->device));
+        uk_gpu_counts_print_share(&counts, r->job.program, r->sizes);
     uk_gpu_counts_free(&counts);
     return status;
 }

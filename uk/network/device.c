@@ -131,15 +131,16 @@ static int count_all(struct uk_net_job *j) {
     return status;
 }
 
-/* Sets *least to the cycles of the layer's multiply-adds at the GPU's peak rate. */
-static int least_of(const struct uk_network_layer *l, const struct uk_device *d, double *least) {
+/* Adds a call of the layer, whose launches are counted in *counts. */
+static int add_peak(const struct uk_network_layer *l, const struct uk_gpu_counts *counts,
+                    struct uk_peak *peak) {
     struct uk_context *c = uk_context_create();
     struct uk_program *p = NULL;
     int64_t *sizes = NULL;
 
     if (c && !uk_program_parse(c, l->function, l->plain_text, strlen(l->plain_text), &p) &&
         (sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *sizes)))
-        *least = uk_least_cycles(p, sizes, d);
+        uk_peak_add(peak, p, sizes, &counts->core->device, uk_gpu_counts_matrix(counts));
     const bool failed = !sizes;
     free(sizes);
     uk_program_destroy(p);
@@ -147,9 +148,10 @@ static int least_of(const struct uk_network_layer *l, const struct uk_device *d,
     return failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
 }
 
-/* Cycles of launches one after the other, and of the multiply-adds. */
+/* Cycles of launches one after the other, and of the multiply-adds at the peak rate. */
 struct layer_cycles {
-    double cycles, least;
+    double cycles;
+    struct uk_peak peak;
 };
 
 /* Prints a layer's line, and adds its cycles to *sum. What bounds it, blocks and units are those of its
@@ -157,9 +159,10 @@ struct layer_cycles {
 static int print_counts(const struct uk_network_layer *l, int layer, const struct uk_gpu_counts *c,
                         struct layer_cycles *sum) {
     const struct uk_gpu_kernel_counts *longest = NULL;
-    double cycles = 0, least = 0;
+    double cycles = 0;
     uint64_t launches = 0;
-    const int status = least_of(l, &c->core->device, &least);
+    const double before = sum->peak.cycles;
+    const int status = add_peak(l, c, &sum->peak);
 
     for (int i = 0; i < c->kernels; i++) {
         cycles += c->kernel[i].cycles;
@@ -170,15 +173,15 @@ static int print_counts(const struct uk_network_layer *l, int layer, const struc
         return status;
     cycles += (double)(launches - 1) * c->core->device.launch;
     sum->cycles += cycles + (sum->cycles > 0) * c->core->device.launch;
-    sum->least += least;
     printf("%5d %-10s %-7s %9.0f %8" PRIu64 " %8.3g %-13s %7" PRIu64 " %6.0f  %s\n", layer, l->kind,
-           *l->window ? l->window : "-", cycles, launches, 100 * least / cycles,
+           *l->window ? l->window : "-", cycles, launches, 100 * (sum->peak.cycles - before) / cycles,
            uk_device_bound_names[longest->time.bound], longest->blocks, 100 * longest->time.busy, l->name);
     return UK_EXIT_OK;
 }
 
 static int count_layers(struct uk_net_job *j) {
     struct layer_cycles sum = {0};
+    char units[UK_PEAK_TEXT];
     const struct uk_network_layer *l;
     int status = UK_EXIT_OK;
 
@@ -195,8 +198,10 @@ static int count_layers(struct uk_net_job *j) {
         uk_gpu_counts_free(&counts);
     }
     if (!status && sum.cycles > 0)
-        printf("device: %.0f cycles of all layers; share %.3g %%: multiply-adds at the peak rate take %.0f\n",
-               sum.cycles, 100 * sum.least / sum.cycles, sum.least);
+        printf("device: %.0f cycles of all layers; share %.3g %%: multiply-adds at the peak rate (%s) take "
+               "%.0f\n",
+               sum.cycles, 100 * sum.peak.cycles / sum.cycles, uk_peak_units(&sum.peak, units),
+               sum.peak.cycles);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "gpu_run.h"
 #include "network.h"
+#include "operands/shape.h"
 
 /* ---- the explanation of a layer's program by uk_explain ---- */
 
@@ -53,6 +54,8 @@ static int explain(const struct uk_net_job *j, struct uk_context *c, const struc
         printf("%s", text);
     else
         print_brief(text);
+    if (!failed && uk_gpu_core(j->arguments->target))
+        uk_peak_explain(p, &uk_gpu_core(j->arguments->target)->device, "    ");
     uk_text_free(text);
     uk_program_destroy(p);
     return failed ? UK_EXIT_WRONG : UK_EXIT_OK;

@@ -138,38 +138,6 @@ double uk_operations(const struct uk_program *p, const int64_t *sizes) {
     return sum;
 }
 
-/* The type of a factor, before casts; of other expressions, their own. */
-static enum uk_type factor_type(const struct uk_expr *e) {
-    while (e->op == UK_E_CAST || e->op == UK_E_PAD)
-        e = e->arg[0];
-    return e->type;
-}
-
-/* Multiply-adds per cycle of a compute unit: the rate of bytes or f16 if both factors are such. */
-static double rate_of(const struct uk_device *d, const struct uk_statement *s) {
-    const enum uk_type a = factor_type(s->right->arg[0]), b = factor_type(s->right->arg[1]);
-
-    if (s->left.tensor->type == UK_F64)
-        return d->fma.f64;
-    if (uk_type_bytes(a) == 1 && uk_type_bytes(b) == 1)
-        return d->fma.i8;
-    return uk_type_bytes(a) == 2 && uk_type_bytes(b) == 2 ? d->fma.f16 : d->fma.f32;
-}
-
-double uk_least_cycles(const struct uk_program *p, const int64_t *sizes, const struct uk_device *d) {
-    double cycles = 0;
-
-    for (const struct uk_statement *s = p->statements; s; s = s->next) {
-        double points = s->reduce == UK_REDUCE_SUM && s->right->op == UK_E_MUL ? 1 : 0;
-
-        for (int i = 0; i < s->iterators && points > 0; i++)
-            points *= (double)uk_value(s->extent[i], sizes);
-        if (points > 0)
-            cycles += points / rate_of(d, s) / d->units;
-    }
-    return cycles;
-}
-
 static double bytes_in(const struct uk_expr *e) {
     if (!e)
         return 0;

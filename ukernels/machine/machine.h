@@ -56,6 +56,11 @@ struct uk_cache {
                        core's L2 */
 };
 
+/* Multiply-adds per cycle, by the type of both factors: f16 is bf16 too. */
+struct uk_rates {
+    int f32, f64, f16, i8;
+};
+
 /* Resources of a GPU; all 0 for a CPU. AMD's words: on NVIDIA's GPUs a wave is a warp, a SIMD one of the
  * partitions of an SM, a compute unit an SM. */
 struct uk_device {
@@ -72,16 +77,15 @@ struct uk_device {
     struct {
         int shared, l2, memory;
     } latency;
-    double memory_rate; /* bytes per cycle of memory, for all compute units */
-    int launch;         /* cycles between the end of a kernel and the begin of the next one */
-    int code;           /* bytes of the instruction cache */
-    int f64_cycles;     /* in which a SIMD computes an f64 instruction for all lanes of a wave */
-    bool matrix_flush;  /* matrix instructions of f16 and bf16 take subnormal inputs as 0, and give 0 for
-                           subnormal results */
-    /* multiply-adds per cycle of a compute unit, by type, without matrix units */
-    struct {
-        int f32, f64, f16, i8;
-    } fma;
+    double memory_rate;     /* bytes per cycle of memory, for all compute units */
+    int launch;             /* cycles between the end of a kernel and the begin of the next one */
+    int code;               /* bytes of the instruction cache */
+    int f64_cycles;         /* in which a SIMD computes an f64 instruction for all lanes of a wave */
+    bool matrix_flush;      /* matrix instructions of f16 and bf16 take subnormal inputs as 0, and give 0 for
+                               subnormal results */
+    struct uk_rates fma;    /* of a compute unit, without matrix units */
+    struct uk_rates matrix; /* of the matrix units of a compute unit, whose sums are f32, f64 or i32; 0: no
+                               instruction has such factors */
 };
 
 enum { UK_WIDTHS = 2 };
