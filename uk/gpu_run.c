@@ -64,13 +64,20 @@ static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c, char
     return s;
 }
 
+/* True if the device is a simulated GPU of another target. Others are recognized by their answer only. */
+static bool is_other_gpu(const char *kind, const char *target, const char *name) {
+    const struct uk_core *core = strcmp(kind, "sim") ? NULL : uk_gpu_core(target);
+
+    return core && strncmp(name, core->name, strlen(core->name)) != 0;
+}
+
 /* Tries all devices of a kind until one accepts the image; `why` is the last one's error. False: none did. */
 static bool try_kind(const char *kind, const struct uk_gpu_call *c, enum uk_status *status,
                      char why[UK_GPU_MESSAGE], char name[UK_GPU_MESSAGE]) {
     struct uk_gpu *gpu;
 
     for (int i = 0; !(*status = uk_gpu_open(kind, i, &gpu, i ? NULL : why)); i++) {
-        *status = call(gpu, c, why);
+        *status = is_other_gpu(kind, c->target, uk_gpu_name(gpu)) ? UK_UNSUPPORTED : call(gpu, c, why);
         snprintf(name, UK_GPU_MESSAGE, "%s", uk_gpu_name(gpu));
         uk_gpu_close(gpu);
         if (*status != UK_UNSUPPORTED)
@@ -106,7 +113,7 @@ static int run_on_board(const struct uk_gpu_call *c, enum uk_status *status) {
                            c->target, why);
     if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s: %s", board, name, why);
-    if (!c->how && !c->quiet)
+    if (!c->how && !c->quiet && !*status)
         printf("device: %s\n", name);
     return UK_EXIT_OK;
 }
@@ -137,7 +144,7 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
         return uk_complain(UK_EXIT_WRONG, "the simulator has no GPU for target %s: %s", c->target, why);
     if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", name, why);
-    if (!c->quiet)
+    if (!c->quiet && !*status)
         printf("device: %s\n", name);
     return UK_EXIT_OK;
 }

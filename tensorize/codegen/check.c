@@ -241,7 +241,7 @@ static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_statu
  * refused at their launch. */
 static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_node *n,
                         LLVMValueRef reached) {
-    static const int64_t max_blocks[UK_AXES] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+    static const int64_t max_blocks[UK_AXES] = UK_MAX_BLOCKS;
 
     for (; n; n = n->next) {
         if (n->op == UK_N_IF && uk_cg_is_known(g, n->condition)) {

@@ -33,7 +33,7 @@ static bool add_storage(struct uk_frame *f, const struct uk_tensor *t, void *bas
     if (s->elements < 0)
         return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
                              "is too large for this address space; use smaller sizes");
-    if (t->kind == UK_TENSOR_TEMP) {
+    if (t->kind == UK_TENSOR_TEMP && !f->only_checks) {
         s->base = uk_alloc(&f->arena, (size_t)s->elements * uk_type_bytes(t->type) + 1);
         if (!s->base) {
             f->status = uk_out_of_memory(f->context);

@@ -135,6 +135,7 @@ struct uk_frame {
     struct uk_races *races;
     bool in_kernel;          /* inside a launch */
     int64_t thread, threads; /* number of the running thread in its block; maximum of threads per block */
+    bool only_checks;        /* no element is accessed, so temps get no memory */
     enum uk_status status;   /* the first error of the run */
     bool overflow;           /* an integer expression has exceeded 64 bits */
     bool flushes;            /* as in struct uk_elements */

@@ -17,6 +17,8 @@ enum uk_loop_kind {
     UK_LOOP_THREAD
 };
 enum { UK_AXES = 3 }; /* x, y, z */
+/* The largest grid that all GPUs take, in blocks along each axis. */
+#define UK_MAX_BLOCKS {INT32_MAX, UINT16_MAX, UINT16_MAX}
 
 /* A node of the loop IR. Nodes of a list, linked by `next`, are executed in order. */
 struct uk_node {

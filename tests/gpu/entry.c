@@ -144,6 +144,13 @@ static void arguments(void **unused) {
 }
 
 /* The largest grid, and one larger. */
+static void is_explained(const struct run *p, const int64_t *size, const char *message) {
+    const struct uk_options o = {.target = "amdgcn-gfx90a"};
+
+    assert_int_equal(uk_program_check_sizes(p->program, &o, size), message ? UK_INVALID_SIZE : UK_OK);
+    assert_string_equal(uk_context_message(p->context), message ? message : "");
+}
+
 static void grids(void **unused) {
     const int64_t most_y[2] = {65535, 64}, more_y[2] = {65536, 64}, most_x[2] = {1, 64 * (int64_t)INT32_MAX},
                   more_x[2] = {1, 64 * (int64_t)INT32_MAX + 1};
@@ -154,10 +161,47 @@ static void grids(void **unused) {
     assert_int_equal(call(&p, gpu, more_y, here, there), UK_INVALID_SIZE);
     assert_int_equal(call(&p, gpu, more_x, here, there), UK_INVALID_SIZE);
     nothing_was_called();
+    is_explained(&p, most_y, NULL);
+    is_explained(&p, most_x, NULL);
+    is_explained(
+        &p, more_y,
+        "rows.uk: error: the kernel of C has 65536 blocks along block.y, and GPUs take at most 65535; "
+        "bind its longest loops to block.x, or use smaller sizes");
+    is_explained(&p, more_x,
+                 "rows.uk: error: the kernel of C has 2147483648 blocks along block.x, and GPUs take at most "
+                 "2147483647; use smaller sizes");
     assert_int_equal(call(&p, gpu, most_y, here, there), UK_OK);
     assert_int_equal(call(&p, gpu, most_x, here, there), UK_OK);
     assert_int_equal(count[LAUNCH], 2);
     compiled_end(&p);
+}
+
+/* Two loops are one axis of the grid, bound to it one by one or fused: an image's pixels, and a batch of
+ * images. */
+static void merged_grids(void **unused) {
+#define IMAGES "tensor A f32 [M, N, 64]\ntensor C f32 [M, N, 64]\nC[b, i, j] = A[b, i, j] + 1\nschedule\n"
+    static const char *const merged[] = {IMAGES "bind b block.y\nbind i block.y\nbind j thread.x\n",
+                                         IMAGES "fuse b i -> p\nbind p block.y\nbind j thread.x\n"};
+    const int64_t most[2] = {257, 255}, more[2] = {256, 256}, none[2] = {65536, 0};
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct run p;
+
+        forget();
+        assert_true(compile_text(&p, "merged.uk", merged[i], 1));
+        assert_int_equal(call(&p, gpu, more, here, there), UK_INVALID_SIZE);
+        nothing_was_called();
+        is_explained(
+            &p, more,
+            "merged.uk: error: the kernel of C has 65536 blocks along block.y, and GPUs take at most "
+            "65535; bind its longest loops to block.x, or use smaller sizes");
+        is_explained(&p, most, NULL);
+        is_explained(&p, none, NULL);
+        assert_int_equal(call(&p, gpu, most, here, there), UK_OK);
+        assert_int_equal(count[LAUNCH], 1);
+        compiled_end(&p);
+    }
 }
 
 /* If the second kernel's grid is too large, the first is not launched. */
@@ -195,6 +239,11 @@ static void grids_in_loops(void **unused) {
             forget();
             assert_int_equal(uk_module_call(p.module, size, NULL, argument), should);
             assert_int_equal(count[LAUNCH], should ? 0 : 1 + k);
+            is_explained(
+                &p, size,
+                should ? "loop.uk: error: the kernel of C has 65536 blocks along block.y, and GPUs take at "
+                         "most 65535; bind its longest loops to block.x, or use smaller sizes"
+                       : NULL);
         }
     compiled_end(&p);
 }
@@ -324,6 +373,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(small_float_scalars, begin, end),
         cmocka_unit_test_setup_teardown(arguments, begin, end),
         cmocka_unit_test_setup_teardown(grids, begin, end),
+        cmocka_unit_test_setup_teardown(merged_grids, begin, end),
         cmocka_unit_test_setup_teardown(later_grids, begin, end),
         cmocka_unit_test_setup_teardown(grids_in_loops, begin, end),
         cmocka_unit_test_setup_teardown(failures, begin, end),

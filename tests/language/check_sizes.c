@@ -109,6 +109,20 @@ static struct uk_program *built(const char *index_of_x) {
     return p;
 }
 
+/* Sizes are checked without memory for temps. */
+static void temps_of_any_size(void **state) {
+    struct uk_program *p = parse_text("size M, K\ntensor X f32 [K]\ntensor Y f32 [1]\ntemp T f32 [M, M]\n"
+                                      "T[i, j] = sum(k) X[k]\nY[i] = T[0, i + 7]\n");
+    const int64_t largest = (int64_t)1 << 29;
+
+    (void)state;
+    assert_int_equal(uk_program_check_sizes(p, NULL, (int64_t[]){largest, 0}), UK_OK);
+    answers(p, NULL, (int64_t[]){7, 0},
+            "f.uk:6:8: error: T[0, i + 7]: dimension 1 of T is indexed by 7 and its extent is 7; pad it, or "
+            "restrict it by where");
+    uk_program_destroy(p);
+}
+
 static void programs_by_calls(void **state) {
     struct uk_program *p = built("3"), *never = built("N"), *empty;
     struct uk_module *m;
@@ -154,9 +168,8 @@ static void empty_texts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conditions_are_named),
-        cmocka_unit_test(kernels_have_conditions),
-        cmocka_unit_test(programs_by_calls),
+        cmocka_unit_test(conditions_are_named), cmocka_unit_test(kernels_have_conditions),
+        cmocka_unit_test(temps_of_any_size),    cmocka_unit_test(programs_by_calls),
         cmocka_unit_test(empty_texts),
     };
 

@@ -95,6 +95,9 @@ static int count(struct gpu_report *r, const struct uk_target *t, bool by_kind,
 
     if (!status)
         status = ended;
+    if (!status && returned == UK_INVALID_SIZE &&
+        uk_program_check_sizes(r->job.program, &r->job.options, r->sizes))
+        status = uk_job_failed(&r->job, UK_INVALID_SIZE);
     if (!status && returned)
         status = uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s",
                              r->job.program->name, uk_status_text(returned));
