@@ -134,6 +134,10 @@ expect 1 '' "unknown target 'cortex-a67.f16'; did you mean 'cortex-a76'" compile
 expect 2 '' "size 'M' is -1; give 0 or more" run matmul.uk --size M=-1
 expect 2 '' 'expected a number from 1 to 1024' run matmul.uk --threads 0
 expect 2 '' "size 'N' of .* has no value; give --size N=" run softly.uk
+printf 'tensor X f32 [H]\ntensor F f32 [R]\ntensor Y f32 [P]\nassume P == H + 2 - R + 1\nY[p] = sum(r) pad(X[p + r - 1], 0) * F[r]\n' > window.uk
+expect 2 '' "size 'P' of window.uk is -4 by the .assume. in line 4; give other sizes" run window.uk --size H=3 --size R=10
+expect 2 '' "size 'R' of window.uk has no value; give --size R=" run window.uk --size H=3
+expect 0 "equal to the interpreter's, every element of Y .0." '' run window.uk --size H=3 --size R=6 --check
 expect 2 '' 'did you mean optimized' compile matmul.uk --emit=optimised
 expect 2 '' 'refusing to write an object to standard output; use -o FILE' compile matmul.uk
 

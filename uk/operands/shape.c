@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a program's sizes, its amount of work, and its equivalence to a BLAS call. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "file.h"
@@ -69,19 +70,31 @@ static void raise_strides(const struct uk_program *p, int64_t *sizes) {
     }
 }
 
-/* Derives sizes from assumptions about known ones, such as `assume P == (H + 1) / 2`. */
-static void take_assumed(const struct uk_program *p, int64_t *sizes) {
-    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
-        const struct uk_index *x = a->relation->a, *y = a->relation->b;
+/* The unknown size that the relation determines, as `P == (H + 1) / 2` does if H is known; NULL: none. */
+static const struct uk_var *size_by(const struct uk_index *relation, const int64_t *sizes, int64_t *value) {
+    const struct uk_index *x = relation->a, *y = relation->b;
 
-        if (a->relation->op != UK_I_EQ)
-            continue;
-        if (is_known(x, sizes)) {
-            x = y;
-            y = a->relation->a;
-        }
-        if (x->op == UK_I_VAR && !is_known(x, sizes) && is_known(y, sizes))
-            sizes[x->var->number] = uk_value(y, sizes);
+    if (relation->op != UK_I_EQ)
+        return NULL;
+    if (is_known(x, sizes)) {
+        x = y;
+        y = relation->a;
+    }
+    if (x->op != UK_I_VAR || is_known(x, sizes) || !is_known(y, sizes))
+        return NULL;
+    *value = uk_value(y, sizes);
+    return x->var;
+}
+
+/* Derives sizes from assumptions about known ones. */
+static void take_assumed(const struct uk_program *p, int64_t *sizes) {
+    int64_t value;
+
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        const struct uk_var *v = size_by(a->relation, sizes, &value);
+
+        if (v)
+            sizes[v->number] = value;
     }
 }
 
@@ -99,6 +112,21 @@ bool uk_derive_sizes(const struct uk_program *p, const struct uk_var *kept, int6
     return is_complete;
 }
 
+/* Reports a size without a value, or one that an assumption makes negative. Exit status. */
+static int complain_of_size(const struct uk_program *p, const struct uk_var *v, const char *file,
+                            const int64_t *sizes) {
+    int64_t value;
+
+    for (const struct uk_assume *a = p->assumes; a; a = a->next)
+        if (size_by(a->relation, sizes, &value) == v)
+            return uk_complain(UK_EXIT_USAGE,
+                               "size '%s' of %s is %" PRId64 " by the `assume` in line %d; give other sizes, "
+                               "for which it is 0 or more",
+                               v->name, file, value, a->at.line);
+    return uk_complain(UK_EXIT_USAGE, "size '%s' of %s has no value; give --size %s=... or --define %s=...",
+                       v->name, file, v->name, v->name);
+}
+
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         sizes[v->number] = v->defined ? v->value : v->has_default ? v->default_value : -1;
@@ -106,9 +134,7 @@ int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, in
         return UK_EXIT_OK;
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (sizes[v->number] < 0)
-            return uk_complain(UK_EXIT_USAGE,
-                               "size '%s' of %s has no value; give --size %s=... or --define %s=...", v->name,
-                               uk_file_text(a->positional[0]), v->name, v->name);
+            return complain_of_size(p, v, uk_file_text(a->positional[0]), sizes);
     return UK_EXIT_OK;
 }
 
