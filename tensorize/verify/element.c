@@ -195,8 +195,8 @@ static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) 
 }
 
 /* The exponent of the first bit: near 0 or, unless v->has_small_exponents because products could overflow,
- * anywhere in the range of the narrowest format and slightly outside; not among the subnormal numbers if the
- * program has bf16. */
+ * anywhere in the range of the narrowest format and slightly outside; not among the subnormal numbers if
+ * v->keeps_normal. */
 static int first_exponent(struct uk_verifier *v, const struct uk_format *f) {
     const struct uk_format *narrow = &uk_formats[v->narrowest];
     const int spread = v->has_small_exponents && f->digits > 11 ? f->digits / 2 : ROUNDED_SPREAD;

@@ -181,15 +181,24 @@ static int64_t terms_of(struct uk_verifier *v) {
 
 /* ---- scales ---- */
 
-static bool has_bf16(const struct uk_verifier *v) {
+static bool has_type(const struct uk_verifier *v, enum uk_type t) {
     for (int i = 0; i < v->scales; i++)
-        if (v->scale[i].type == UK_BF16)
+        if (v->scale[i].type == t)
             return true;
     return false;
 }
 
-/* Some kinds are drawn more often than others. No UK_TINY with bf16: whether its subnormal numbers are kept
- * is not specified. */
+/* True if the kernel may take subnormal numbers as 0. For bf16 it is not specified whether they are kept;
+ * matrix instructions of some GPUs flush those of f16, too. */
+static bool may_flush(const struct uk_verifier *v) {
+    const struct uk_statement *s = v->intrinsic->computes;
+
+    return has_type(v, UK_BF16) ||
+           (v->device && v->device->target->machine.core.device.matrix_flush && has_type(v, UK_F16) &&
+            s->reduce == UK_REDUCE_SUM && s->left.tensor->type == UK_F32);
+}
+
+/* Some kinds are drawn more often than others. */
 static enum uk_data_kind choose_data(struct uk_verifier *v) {
     enum { FINITE = 6 };
     static const enum uk_data_kind kinds_drawn[] = {
@@ -199,7 +208,7 @@ static enum uk_data_kind choose_data(struct uk_verifier *v) {
     const size_t kinds = v->is_large ? FINITE : sizeof kinds_drawn / sizeof *kinds_drawn;
     enum uk_data_kind data = kinds_drawn[uk_verify_random(v, kinds)];
 
-    return data == UK_TINY && has_bf16(v) ? UK_LARGE : data;
+    return data == UK_TINY && may_flush(v) ? UK_LARGE : data;
 }
 
 static int max_bits(struct uk_scale s, enum uk_data_kind data) {
@@ -350,7 +359,7 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
         return false;
     v->narrowest = type;
     find_narrowest(v, s->right);
-    v->keeps_normal = has_bf16(v) || v->narrowest == UK_BF16;
+    v->keeps_normal = may_flush(v) || v->narrowest == UK_BF16;
     start(v, false);
     if (sums && uk_verify_random(v, 2)) { /* two addends, one of which may be in the output */
         added = true;

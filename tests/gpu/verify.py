@@ -136,6 +136,19 @@ def wrong():
         expect(name, verify(name, source, limit=2 if name == "endless" else 60), 1, pattern)
 
 
+def flushed():
+    """A sum in f32 of products of f16 that takes subnormal factors as 0, as matrix instructions of gfx90a do, is right there alone."""
+    head = HEAD.replace("const UK_SHARED float", "const UK_SHARED _Float16")
+    before = "static inline float normal(float x) { return x > -0x1p-14f && x < 0x1p-14f ? 0 : x; }\n"
+    body = "s[i] += {0}(a[p * lda + i / 4]) * {0}(b[p * ldb + i % 4]);"
+    declaration = DECLARATION.replace("a f32", "a f16").replace("b f32", "b f16").replace("a[i, p] * b[p, j]", "f32(a[i, p]) * f32(b[p, j])")
+    kept, lost = (loop(body.format(factor), before=before, head=head) for factor in ("(float)", "normal"))
+    for gpu in ("gfx906", "gfx90a"):
+        expect("kept", verify(f"kept_{gpu}", kept, declaration, f"amdgcn-{gpu}"), 0, "mm update: ok")
+    expect("flushed on gfx90a", verify("flushed_gfx90a", lost, declaration, "amdgcn-gfx90a"), 0, "mm update: ok")
+    expect("flushed on gfx906", verify("flushed_gfx906", lost, declaration), 1, r"WRONG in case \d+: c\[\d, \d\] is ")
+
+
 def registry_broken():
     """The registry's kernels from their sources, with one mistake each."""
     for symbol, file, target, rows, columns in (("uk_sgemm_s_8x8_gfx906_asm", "gemm_gfx906.c", "amdgcn-gfx906", 8, 8),
@@ -232,6 +245,7 @@ def refused():
 
 registry()
 right()
+flushed()
 registry_broken()
 bytes_broken()
 wrong()
