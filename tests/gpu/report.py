@@ -108,12 +108,12 @@ def check_cycles(path, gpu, rate, units):
 
 
 def check_matrix(m, n, k):
-    """The share of a product by matrix instructions is one of their rate: 512 multiply-adds of f16 a cycle and unit. Without
-    them the same product's share is one of vector instructions, and on gfx906, which has none, in any case."""
+    """The share of a product by matrix instructions is one of their rate: 512 multiply-adds of f16 a cycle and unit. A product
+    with sums in f16, which they do not add, has one of vector instructions."""
     product = sources / "tests/gpu/matrix.uk"
     sizes = ("--size", f"M={m}", "--size", f"N={n}", "--size", f"K={k}")
     plain = folder / "halves.uk"
-    plain.write_text(re.search(r"^tensor A.*?(?=^schedule)", product.read_text(encoding="utf-8"), re.M | re.S)[0], encoding="utf-8")
+    plain.write_text("tensor A f16 [M, K]\ntensor B f16 [K, N]\ntensor C f16 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n", encoding="utf-8")
     for command, path, gpu, units, rate, number in (
         (("run", "--check", "--count"), product, "gfx90a", "matrix units", 512, 104),
         (("bench", "--static"), product, "gfx90a", "matrix units", 512, 104),
@@ -128,8 +128,9 @@ def check_matrix(m, n, k):
     said = run(uk, "explain", product, "--target=amdgcn-gfx90a")
     rates = "products of C: at most 128 multiply-adds of f16 a cycle in each of 104 compute units, 512 by matrix instructions, which take subnormal numbers as 0"
     expect("explain for gfx90a", rates in said.splitlines(), said)
-    said = run(uk, "explain", plain, "--target=amdgcn-gfx906")
-    expect("explain for gfx906", "products of C: at most 128 multiply-adds of f16 a cycle in each of 60 compute units" in said.splitlines(), said)
+    for gpu, number in (("gfx906", 60), ("gfx90a", 104)):
+        said = run(uk, "explain", plain, f"--target=amdgcn-{gpu}")
+        expect(f"explain for {gpu}", f"products of C: at most 128 multiply-adds of f16 a cycle in each of {number} compute units" in said.splitlines(), said)
 
 
 def check_estimate(gpu, m, n, k):

@@ -48,6 +48,13 @@ static int rate_of(const struct uk_rates *r, enum uk_factors f, bool is_matrix) 
     return rates[f];
 }
 
+/* The matrix units' rate for the statement's products, which they add in f64, f32 or i32 only; 0: none. */
+static int matrix_rate(const struct uk_device *d, const struct uk_statement *s, enum uk_factors f) {
+    const enum uk_type sums = f == UK_FACTORS_F64 ? UK_F64 : f == UK_FACTORS_I8 ? UK_I32 : UK_F32;
+
+    return s->left.tensor->type == sums ? rate_of(&d->matrix, f, true) : 0;
+}
+
 static bool is_product(const struct uk_statement *s) {
     return s->reduce == UK_REDUCE_SUM && s->right->op == UK_E_MUL;
 }
@@ -66,7 +73,7 @@ void uk_peak_add(struct uk_peak *peak, const struct uk_program *p, const int64_t
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         const double points = multiply_adds(s, sizes);
         const enum uk_factors f = points > 0 ? factors_of(s) : UK_FACTORS_F32;
-        const bool is_matrix = matrix >> f & 1 && rate_of(&d->matrix, f, true) > 0;
+        const bool is_matrix = matrix >> f & 1 && matrix_rate(d, s, f) > 0;
 
         if (points <= 0)
             continue;
@@ -92,7 +99,7 @@ void uk_peak_explain(const struct uk_program *p, const struct uk_device *d, cons
         if (!is_product(s))
             continue;
         const enum uk_factors f = factors_of(s);
-        const int matrix = rate_of(&d->matrix, f, true);
+        const int matrix = matrix_rate(d, s, f);
 
         printf("%sproducts of %s: at most %d multiply-adds of %s a cycle in each of %d compute units", indent,
                s->left.tensor->name, rate_of(&d->fma, f, false), name_of(f), d->units);
