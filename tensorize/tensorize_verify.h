@@ -88,6 +88,8 @@ struct uk_verify_options {
  * - Machine state: callee-saved registers, the direction flag, MXCSR, the x87 state, the caller's stack, the
  *   upper halves of vector registers, and what asm statements declare.
  * - GPUs: a block of threads runs, with several tiles in shared memory; each thread has its own in registers.
+ *   A kernel of a whole wave has one there in the registers of all lanes, as its layout says. It gets no
+ *   subnormal f16 and bf16 if matrix instructions of the target take these as 0.
  *
  * Returns UK_OK if there is no difference, UK_WRONG_RESULT if at least one form is wrong. In both cases
  * *report has a line per form; free it with uk_text_free(). Any other status: the forms could not be run, the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of a kernel for GPUs: one block of threads. Each thread has its own tile of each operand that the
- * kernel writes; the inputs come from a few problems, whose tiles several threads share so that adjacent
- * lanes have different ones. The interpreter computes each problem; the runner launches the kernel around the
- * form (device_code.c).
+ * A case of a kernel for GPUs: one block of threads, which are callers by themselves or, if the kernel is a
+ * whole wave's, wave by wave. Each caller has its own tile of each operand that the kernel writes; the inputs
+ * come from a few problems, whose tiles several callers share so that adjacent ones have different tiles. The
+ * interpreter computes each problem; the runner launches the kernel around the form (device_code.c).
  *
  * Memory between tiles is uninitialized in every other case, where a simulator reports a result that depends
  * on it; in the others it holds canaries, which must be unchanged afterwards. The first tile begins at the
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "verify.h"
 
-enum { CANARY = 0xca, MAX_THREADS = 130, MAX_PROBLEMS = 5, TENSOR_GAPS = 4 };
+enum { CANARY = 0xca, MAX_THREADS = 256, MAX_PROBLEMS = 5, TENSOR_GAPS = 4 };
 
 /* One memory, or that of one operand: the bytes sent, and those that come back. */
 struct image {
@@ -30,14 +30,17 @@ struct operand {
     size_t bytes,
         below; /* bytes: from the lowest element to the highest; below: from the lowest to the origin */
     size_t align;
-    int tiles;                  /* one per problem, or one per thread */
-    size_t lowest[MAX_THREADS]; /* offset of each tile in the image */
+    const struct uk_lane_map *spread; /* has no layout if the operand is not spread over lanes */
+    int lanes;                        /* threads with one tile: 1 in registers, else those of a caller */
+    int tiles;                        /* one per problem, or one per caller or thread */
+    size_t lowest[MAX_THREADS];       /* offset of each tile in the image */
 };
 
 struct device_case {
     struct uk_verifier *v;
     struct uk_verifier problem[MAX_PROBLEMS];
     int problems, threads;
+    int lanes;        /* threads that call together: 1, or those of a wave */
     bool initialized; /* all of shared memory is initialized */
     struct image shared, own[UK_VERIFY_TENSORS];
     struct operand operand[UK_VERIFY_TENSORS];
@@ -73,7 +76,7 @@ static void lay_out(struct device_case *c) {
 
         if (o->image != &c->shared)
             end = 0;
-        o->tiles = o->tensor->is_written || dense ? c->threads : c->problems;
+        o->tiles = o->tensor->is_written || dense ? c->threads / o->lanes : c->problems;
         for (int k = 0; k < o->tiles; k++) {
             const size_t gap = end && !dense ? o->align * uk_verify_random(v, TENSOR_GAPS) : 0;
 
@@ -98,9 +101,13 @@ static void find_operands(struct device_case *c) {
                               .image = t->scope == UK_SCOPE_SHARED ? &c->shared : &c->own[v->tensors],
                               .bytes = (size_t)m->elements * element,
                               .below = (size_t)-m->lowest * element,
+                              .spread = &v->spread[v->tensors],
+                              .lanes = t->scope == UK_SCOPE_REGISTER ? 1 : c->lanes,
                               .align = t->align > (int)element ? (size_t)t->align : element};
         if (t->scope == UK_SCOPE_REGISTER)
-            o->bytes = (size_t)uk_verify_registers(v->intrinsic, t) * element;
+            o->bytes =
+                (size_t)(o->spread->layout ? o->spread->elements : uk_verify_registers(v->intrinsic, t)) *
+                element;
         v->tensors++;
     }
 }
@@ -110,12 +117,12 @@ static bool find_room(struct device_case *c) {
     const size_t max_bytes = (size_t)c->v->device->target->machine.core.device.shared_bytes;
 
     for (lay_out(c); c->shared.bytes > max_bytes; lay_out(c)) {
-        if (c->threads == 1)
+        if (c->threads == c->lanes)
             return false;
         if (c->problems > 1)
             c->problems--;
         else
-            c->threads /= 2;
+            c->threads = (int)multiple((size_t)c->threads / 2, (size_t)c->lanes);
     }
     return true;
 }
@@ -138,6 +145,19 @@ bool uk_verify_device_fits(struct uk_verifier *v) {
 
 /* ---- contents ---- */
 
+/* Copies the elements of the caller's tile to the image, or back to its problem. */
+static void exchange(struct device_case *c, int n, int caller, unsigned char *mask, bool back) {
+    const struct operand *o = &c->operand[n];
+    const size_t at = o->lowest[caller * c->lanes / o->lanes % o->tiles];
+    struct uk_verifier *problem = &c->problem[caller % c->problems];
+    unsigned char *defined = mask ? mask + at : NULL;
+
+    if (o->spread->layout)
+        uk_verify_exchange_lanes(problem, n, o->image->data + at, defined, back);
+    else
+        uk_memory_exchange(problem, n, o->image->data + at, defined, back);
+}
+
 static bool fill_image(struct device_case *c, struct image *m) {
     m->data = malloc(m->bytes + 1);
     m->before = malloc(m->bytes + 1);
@@ -145,13 +165,9 @@ static bool fill_image(struct device_case *c, struct image *m) {
     if (!m->data || !m->before || !m->defined)
         return false;
     memset(m->data, CANARY, m->bytes);
-    for (int n = 0; n < c->v->tensors; n++) {
-        const struct operand *o = &c->operand[n];
-
-        for (int k = 0; k < o->tiles && o->image == m; k++)
-            uk_memory_exchange(&c->problem[k % c->problems], n, m->data + o->lowest[k],
-                               m->defined + o->lowest[k], false);
-    }
+    for (int n = 0; n < c->v->tensors; n++)
+        for (int k = 0; k < c->threads / c->lanes && c->operand[n].image == m; k++)
+            exchange(c, n, k, m->defined, false);
     memcpy(m->before, m->data, m->bytes);
     return true;
 }
@@ -168,7 +184,8 @@ static bool fill(struct device_case *c) {
         if (o->image != &c->shared && !fill_image(c, o->image))
             return false;
         for (size_t i = 0; i < threads; i++)
-            c->tile[(size_t)n * threads + i] = (uint32_t)(o->lowest[i % (size_t)o->tiles] + o->below);
+            c->tile[(size_t)n * threads + i] =
+                (uint32_t)(o->lowest[i / (size_t)o->lanes % (size_t)o->tiles] + o->below);
     }
     c->unit = calloc(c->shared.bytes / unit + 1, 1);
     for (size_t i = 0; i < c->shared.bytes && c->unit; i++)
@@ -222,20 +239,18 @@ static enum uk_status launch(struct device_case *c) {
 
 /* ---- results ---- */
 
-static bool compare_thread(struct device_case *c, int thread) {
-    struct uk_verifier *p = &c->problem[thread % c->problems];
+static bool compare_tiles(struct device_case *c, int caller) {
+    struct uk_verifier *p = &c->problem[caller % c->problems];
     char *what = p->verdict->what;
 
-    for (int n = 0; n < c->v->tensors; n++) {
-        const struct operand *o = &c->operand[n];
-
-        uk_memory_exchange(p, n, o->image->data + o->lowest[thread % o->tiles], NULL, true);
-    }
+    for (int n = 0; n < c->v->tensors; n++)
+        exchange(c, n, caller, NULL, true);
     const bool good = uk_memory_compare(p);
     const size_t length = strlen(what);
 
     if (!good)
-        snprintf(what + length, sizeof p->verdict->what - length, "; in thread %d", thread);
+        snprintf(what + length, sizeof p->verdict->what - length, "; in %s %d",
+                 c->lanes > 1 ? "wave" : "thread", caller);
     uk_memory_restore(p);
     return good;
 }
@@ -266,8 +281,8 @@ static bool compare_rest(struct device_case *c, const struct image *m) {
 static bool compare(struct device_case *c) {
     bool good = true;
 
-    for (int i = 0; i < c->threads && good; i++)
-        good = compare_thread(c, i);
+    for (int i = 0; i < c->threads / c->lanes && good; i++)
+        good = compare_tiles(c, i);
     good = good && compare_rest(c, &c->shared);
     for (int n = 0; n < c->v->tensors && good; n++)
         good = c->operand[n].image == &c->shared || compare_rest(c, c->operand[n].image);
@@ -294,9 +309,10 @@ static enum uk_status prepare(struct device_case *c, struct uk_verifier *p) {
 }
 
 static enum uk_status prepare_all(struct device_case *c) {
+    const int callers = c->threads / c->lanes;
     enum uk_status s = UK_OK;
 
-    for (c->problems = 0; c->problems < MAX_PROBLEMS && c->problems < c->threads && !s; c->problems++)
+    for (c->problems = 0; c->problems < MAX_PROBLEMS && c->problems < callers && !s; c->problems++)
         s = prepare(c, &c->problem[c->problems]);
     if (s || !uk_verify_has_negative(c->v))
         return s;
@@ -309,9 +325,10 @@ static enum uk_status prepare_all(struct device_case *c) {
 static bool run_and_compare(struct device_case *c) {
     struct uk_verdict *verdict = c->v->verdict;
     const size_t n = uk_verify_describe(c->v);
+    const int callers = c->threads / c->lanes;
 
-    snprintf(verdict->where + n, sizeof verdict->where - n, "%s%d thread%s", n ? ", " : "", c->threads,
-             c->threads > 1 ? "s" : "");
+    snprintf(verdict->where + n, sizeof verdict->where - n, "%s%d %s%s", n ? ", " : "", callers,
+             c->lanes > 1 ? "wave" : "thread", callers > 1 ? "s" : "");
     const enum uk_status s = launch(c);
 
     if (s && s != UK_WRONG_RESULT)
@@ -342,7 +359,7 @@ static void release(struct device_case *c) {
 }
 
 bool uk_verify_device_case(struct uk_verifier *v) {
-    static const unsigned char thread_counts[] = {1, 5, 63, 64, 65, 128, MAX_THREADS};
+    static const unsigned char thread_counts[] = {1, 5, 63, 64, 65, 128, 130}, wave_counts[] = {1, 2, 3, 4};
     struct device_case *c = calloc(1, sizeof *c);
     bool good = true;
 
@@ -350,7 +367,9 @@ bool uk_verify_device_case(struct uk_verifier *v) {
         return uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     c->v = v;
     c->initialized = v->number % 2;
-    c->threads = thread_counts[uk_verify_random(v, sizeof thread_counts)];
+    c->lanes = uk_verify_lanes(v);
+    c->threads = c->lanes > 1 ? c->lanes * wave_counts[uk_verify_random(v, sizeof wave_counts)]
+                              : thread_counts[uk_verify_random(v, sizeof thread_counts)];
     const enum uk_status s = prepare_all(c);
 
     if (s == UK_OUT_OF_MEMORY)

@@ -77,8 +77,9 @@ static void put_declarations(struct wrapper *a) {
     uk_put(&a->text, "target datalayout = \"%s\"\n", LLVMGetDataLayoutStr(a->b->module));
     uk_put(&a->text,
            "@uk.verify.shared = external addrspace(3) global [0 x i8], align 16\n"
-           "declare i32 @%s()\n%sdeclare ",
-           arch->kernel.thread_id[0], arch->kernel.barrier_declarations);
+           "declare i32 @%s()\n%s%sdeclare ",
+           arch->kernel.thread_id[0], arch->kernel.barrier_declarations,
+           arch->kernel.matrix_wait ? arch->kernel.matrix_wait_declarations : "");
     put_type(a, LLVMGetReturnType(a->prototype));
     uk_put(&a->text, " @%s(", a->form->symbol);
     for (int i = 0; i < a->form->arguments; i++) {
@@ -89,6 +90,7 @@ static void put_declarations(struct wrapper *a) {
 }
 
 static void put_head(struct wrapper *a) {
+    const struct uk_kernel_code *code = &a->b->target->arch->kernel;
     int n = 0;
 
     uk_put(&a->text,
@@ -104,11 +106,11 @@ static void put_head(struct wrapper *a) {
             put_type(a, a->parameter[i]);
             uk_put(&a->text, " %%a%d", i);
         }
-    uk_put(&a->text,
-           ") \"amdgpu-flat-work-group-size\"=\"1,256\" \"uniform-work-group-size\"=\"true\" "
-           "\"amdgpu-no-implicitarg-ptr\" {\nentry:\n"
-           "  %%id = call i32 @%s()\n",
-           a->b->target->arch->kernel.thread_id[0]);
+    uk_put(&a->text, ") \"amdgpu-flat-work-group-size\"=\"1,256\" \"uniform-work-group-size\"=\"true\" "
+                     "\"amdgpu-no-implicitarg-ptr\" ");
+    if (code->wave_attribute[0] && a->intrinsic->scope == UK_EXEC_WAVE)
+        uk_put(&a->text, "\"%s\"=\"%s\" ", code->wave_attribute[0], code->wave_attribute[1]);
+    uk_put(&a->text, "{\nentry:\n  %%id = call i32 @%s()\n", code->thread_id[0]);
 }
 
 /* Copies to shared memory or back; the threads take turns, a unit each. */
@@ -226,6 +228,8 @@ static void put_casts(struct wrapper *a) {
 }
 
 static void put_call(struct wrapper *a) {
+    const struct uk_kernel_code *code = &a->b->target->arch->kernel;
+
     put_casts(a);
     if (LLVMGetTypeKind(LLVMGetReturnType(a->prototype)) != LLVMVoidTypeKind)
         uk_put(&a->text, "  %%result =");
@@ -238,6 +242,8 @@ static void put_call(struct wrapper *a) {
         uk_put(&a->text, " %%a%d", i);
     }
     uk_put(&a->text, ")\n");
+    if (code->matrix_wait && a->intrinsic->scope == UK_EXEC_WAVE)
+        uk_put(&a->text, "%s", code->matrix_wait);
 }
 
 static enum uk_status put_all(struct wrapper *a) {

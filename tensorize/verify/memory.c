@@ -414,9 +414,10 @@ static int put_value(char *text, size_t room, enum uk_type t, union uk_value x) 
     return uk_type_is_float(t) ? snprintf(text, room, "%.9g", x.d) : snprintf(text, room, "%" PRId64, x.i);
 }
 
-/* "a[1, 3]"; false: no element of the tensor is at this place. */
-static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64_t at, char *text,
+/* "a[1, 3]", and its lane; false: no element of the tensor is at this place. */
+static bool name_element(struct uk_verifier *v, const struct uk_memory *m, int64_t at, char *text,
                          size_t room) {
+    const struct uk_tensor *t = m->tensor;
     struct uk_box b;
     size_t n;
 
@@ -429,7 +430,9 @@ static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64
         for (int d = 0; d < t->dims && n < room; d++)
             n += (size_t)snprintf(text + n, room - n, "%s%" PRId64, d ? ", " : "", b.index[d]);
         if (n < room)
-            snprintf(text + n, room - n, "]");
+            n += (size_t)snprintf(text + n, room - n, "]");
+        if (n < room)
+            uk_verify_put_lane(v, (int)(m - v->memory), b.index, text + n, room - n);
         return true;
     } while (uk_box_advance(&b));
     return false;
@@ -443,7 +446,7 @@ void uk_memory_describe_write(struct uk_verifier *v, const void *address) {
         char name[128];
 
         if (!m->tensor->is_written && at >= m->lowest * bytes && at < (m->lowest + m->elements) * bytes &&
-            name_element(v, m->tensor, (at - (at % bytes + bytes) % bytes) / bytes, name, sizeof name))
+            name_element(v, m, (at - (at % bytes + bytes) % bytes) / bytes, name, sizeof name))
             snprintf(v->verdict->what, sizeof v->verdict->what, "writes %s, which is only read", name);
     }
 }
@@ -460,7 +463,7 @@ bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigne
     want = uk_load(t, expected - rest, 0);
     if (m->tensor->is_written && uk_verify_is_acceptable(v, m->tensor, got, want))
         return false;
-    if (!name_element(v, m->tensor, (at - rest) / bytes, name, sizeof name)) {
+    if (!name_element(v, m, (at - rest) / bytes, name, sizeof name)) {
         snprintf(what, sizeof v->verdict->what,
                  "writes outside of %s: byte %" PRId64 " from its start, where no element lies",
                  m->tensor->name, at);

@@ -220,7 +220,7 @@ void uk_verify_run(struct uk_verifier *v) {
     v->size = calloc((size_t)p->size_count + 1, sizeof *v->size);
     v->scalar = calloc((size_t)scalars + 1, sizeof *v->scalar);
     v->negative = calloc((size_t)p->size_count + 1, sizeof *v->negative);
-    if (!v->size || !v->scalar || !v->negative || !catch_faults(v)) {
+    if (!v->size || !v->scalar || !v->negative || !uk_verify_join_lanes(v) || !catch_faults(v)) {
         uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
         return;
     }

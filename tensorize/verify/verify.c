@@ -160,18 +160,12 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
 
 /* ---- all forms ---- */
 
-static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intrinsic *i) {
+static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_target *target,
+                                      const struct uk_intrinsic *i) {
     int tensors = 0, scalars = 0;
 
-    if (i->scope != UK_EXEC_THREAD)
-        return uk_fail(c, UK_UNSUPPORTED, i->at,
-                       "%s runs on a whole %s of a GPU; only kernels of one thread can be verified here",
-                       i->name, i->scope == UK_EXEC_WAVE ? "wave" : "block");
-    for (const struct uk_tensor *t = i->declaration->tensors; t; t = t->next, tensors++)
-        if (t->layout && t->layout->lane)
-            return uk_fail(c, UK_UNSUPPORTED, i->at,
-                           "%s: %s lies in the lanes of a wave; only memory can be verified", i->name,
-                           t->name);
+    for (const struct uk_tensor *t = i->declaration->tensors; t; t = t->next)
+        tensors++;
     if (tensors > UK_VERIFY_TENSORS)
         return uk_fail(c, UK_REFUSED, i->at, "%s has more than %d tensors; declare fewer", i->name,
                        UK_VERIFY_TENSORS);
@@ -184,7 +178,7 @@ static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intr
         if (i->form[k].arguments > UK_VERIFY_WORDS)
             return uk_fail(c, UK_REFUSED, i->form[k].at, "%s takes more than %d arguments; pass fewer",
                            i->form[k].symbol, UK_VERIFY_WORDS);
-    return UK_OK;
+    return uk_verify_check_scope(c, target, i);
 }
 
 static enum uk_status load_device(struct job *j, struct uk_program *p, const struct uk_target *t) {
@@ -244,7 +238,7 @@ static enum uk_status verify_all(struct job *j, struct uk_program *p) {
         s = uk_target_find(j->context, j->options->target, &t);
 
     for (int i = 0; i < j->count && !s; i++)
-        s = check_intrinsic(j->context, j->list[i]);
+        s = check_intrinsic(j->context, t, j->list[i]);
     if (!s && t->interpreted)
         s = uk_fail(j->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
                     "target interp has no machine code to verify; leave the target out");

@@ -133,6 +133,13 @@ struct uk_device_code {
     size_t bytes;
 };
 
+/* The places of an operand's elements in the registers of a wave's lanes. */
+struct uk_lane_map {
+    const struct uk_map *layout; /* NULL: the operand is not spread over lanes */
+    int64_t elements;            /* of each lane */
+    int64_t stride[UK_MAX_DIMS]; /* of the layout's indices in a lane's registers */
+};
+
 struct uk_verifier {
     struct uk_context *context;
     struct uk_intrinsic *intrinsic;
@@ -181,6 +188,7 @@ struct uk_verifier {
     int budget; /* a reduction by product, of floats: bits that its factors may still use in all */
     int tensors;
     struct uk_memory memory[UK_VERIFY_TENSORS];
+    struct uk_lane_map spread[UK_VERIFY_TENSORS];
 };
 
 /* ---- code.c ---- */
@@ -223,6 +231,25 @@ int64_t uk_verify_registers(const struct uk_intrinsic *i, const struct uk_tensor
 bool uk_verify_device_case(struct uk_verifier *v);
 /* True if shared memory has room for one tile of each operand. */
 bool uk_verify_device_fits(struct uk_verifier *v);
+
+/* ---- wave.c: kernels of a whole wave ---- */
+
+/* Refuses a kernel of a scope that cannot be verified for the target; and a layout that does not map the
+ * elements of an operand one to one to the registers of a wave's lanes. */
+enum uk_status uk_verify_check_scope(struct uk_context *c, const struct uk_target *target,
+                                     const struct uk_intrinsic *i);
+/* Called in the child, once: moves the layouts over lanes to v->spread, so that the declaration has tiles
+ * stored by rows in their place. False: no memory. */
+bool uk_verify_join_lanes(struct uk_verifier *v);
+/* The number of threads that call the kernel together: 1, or the lanes of a wave. */
+int uk_verify_lanes(const struct uk_verifier *v);
+/* uk_memory_exchange for an operand that is spread over lanes: `image` has the registers of one lane after
+ * the other. */
+void uk_verify_exchange_lanes(struct uk_verifier *v, int n, unsigned char *image, unsigned char *mask,
+                              bool back);
+/* Writes the lane and register of an element of operand n; nothing if it is not spread. Returns the length of
+ * that text. */
+int uk_verify_put_lane(const struct uk_verifier *v, int n, const int64_t *index, char *text, size_t room);
 
 /* ---- asm/asm.c ---- */
 

@@ -79,6 +79,7 @@ def registry():
     for kernel in kernels:
         expect(kernel, run(kernel), 0, f"^{kernel} update: ok, [0-9]+ cases$")
     whole = run("--target=amdgcn-gfx90a")
+    kernels += [f"uk_{gemm}_w_{tile}_gfx90a_intrin" for gemm in ("hgemm", "bgemm") for tile in ("64x64", "32x32")]
     for kernel in kernels:
         expect("all", whole, 0, f"(?m)^{kernel} update: ok")
     expect("lacking", run("uk_sgemm_s_8x16_gfx90a_asm", "--target=amdgcn-gfx906"), 1, "requires gfx90a, which target amdgcn-gfx906")
@@ -186,6 +187,67 @@ def bytes_broken():
         expect(f"bytes: {slip}", verify(f"bytes_{number}", text.replace(right, slip), declaration), 1, "WRONG in case")
 
 
+# The layout of the sums of a wave's kernel, and maps that give each element a register too, but another one.
+MAP = "lane i / 4 % 2 * 32 + j % 32, [i / 32, i / 8 % 4, i % 4, j / 32]"
+OTHER_MAPS = (
+    "lane i / 4 % 2 + j % 32 * 2, [i / 32, i / 8 % 4, i % 4, j / 32]",
+    "lane i / 8 % 2 * 32 + j % 32, [i / 32, i / 16 % 2, i % 8, j / 32]",
+    "lane i / 16 % 2 * 32 + j % 32, [i / 32, i / 4 % 4, i % 4, j / 32]",
+    "lane i % 2 * 32 + j % 32, [i / 32, i / 8 % 4, i / 2 % 4, j / 32]",
+    "lane i / 4 % 2 * 32 + j / 2, [i / 32, i / 8 % 4, i % 4, j % 2]",
+    "lane j, [i / 32, i / 8 % 4, i % 8]",
+    "lane j / 4 % 2 * 32 + i % 32, [j / 32, j / 8 % 4, j % 4, i / 32]",
+    "lane i / 4 % 2 * 32 + j % 32, [i / 8 % 4, i / 32, i % 4, j / 32]",
+    "lane i / 4 % 2 * 32 + j % 32, [i / 32, i % 4, i / 8 % 4, j / 32]",
+    "lane i / 4 % 2 * 32 + j % 32, [i / 32, i / 8 % 4, j / 32, i % 4]",
+    "lane i / 4 % 2 * 32 + j % 32, [j / 32, i / 8 % 4, i % 4, i / 32]",
+)
+SLIPS = (
+    ("a += half", "a += (1 - half)"), ("b += half", "b += (1 - half)"), ("lane % SIZE", "(lane ^ 1) % SIZE"),
+    ("multiply(x[i], y[j]", "multiply(x[i ^ 1], y[j]"), ("multiply(x[i], y[j]", "multiply(x[i], y[j ^ 1]"), ("= c[i];", "= 0;"),
+    ("c[i] = sum", "c[i ^ 1] = sum"), ("c[i] = sum", "c[i ^ 2] = sum"), ("c[i] = sum", "c[i ^ 32] = sum"), ("left > 0", "left > TERMS"),
+    ("bits_of(x[1])", "bits_of(x[0])"), ("return MULTIPLY(bits_of(x[1]), bits_of(y[1]), sum)", "return sum"),
+    ("a += 2 * (int)lda", "a += (int)lda"), ("s + i * SIZE", "s + i"), ("left -= TERMS", "left -= 2 * TERMS"),
+)
+
+
+def wave_broken():
+    """The kernels of a wave with one mistake each, in the kernel or in the layout of its sums."""
+    symbol = "uk_hgemm_w_64x64_gfx90a_intrin"
+    text = re.sub(r'^#include ".*"$', "", (sources / "intrinsics/amdgcn/gemm_halves.c").read_text(encoding="utf-8"), flags=re.M)
+    for name, value in (("UK_SYMBOL", "mm"), ("UK_MR", "64"), ("UK_NR", "64"), ("UK_KR", "8")):
+        text = text.replace(name, value)
+    declaration = subprocess.run([uk, "show", symbol, "--declaration"], capture_output=True, text=True, check=True).stdout
+    declaration = declaration.replace(symbol, "mm")
+    assert MAP in declaration
+
+    def check(name, status, pattern, source=text, declared=declaration):
+        expect(f"wave, {name}", verify(f"wave_{re.sub('[^a-z0-9]+', '_', name)}", source, declared, "amdgcn-gfx90a"), status, pattern)
+
+    check("imported", 0, "mm update: ok, 104 cases")
+    for number, layout in enumerate(OTHER_MAPS):
+        check(f"layout {number}", 1, r"WRONG in case \d+: c\[\d+, \d+\] \(register \d+ of lane \d+\) is .*, not .*; in wave \d; with P=\d+ .*, \d waves?$",
+              declared=declaration.replace(MAP, layout))
+    for number, (right, slip) in enumerate(SLIPS):
+        assert right in text, right
+        check(f"slip {number}", 1, "WRONG in case", text.replace(right, slip))
+    for name, layout, pattern in (
+        ("two owners", MAP.replace("i % 4,", "i % 2,"), r"c is not one to one: c\[0, 0\] and c\[2, 0\] share place 0 of the lanes"),
+        ("same lane", MAP.replace("* 32", "* 16"), r"c is not one to one: c\[0, 16\] and c\[4, 0\] share place 16 of the lanes"),
+        ("no owner", MAP.replace("[i / 32", "[i / 16"), r"mm: c has 4096 elements, and 64 lanes have \d+ registers each; give each register of lanes 0 to 63 one element"),
+        ("no such lane", MAP.replace("* 32", "* 64"), r"mm: c\[4, 0\] is in lane 64, and a wave has 64; give"),
+    ):
+        check(name, 1, pattern, declared=declaration.replace(MAP, layout))
+    for name, right, wrong, pattern in (
+        ("thread", " scope wave", "", "c is spread over the lanes of a wave, and the kernel is one thread's; declare it with `scope wave`"),
+        ("block", "scope wave", "scope block", "block"),
+        ("no lanes", MAP, "[i, j]", "mm: c is in registers of a wave; say by `layout .. -> lane` which lane has an element"),
+        ("memory", MAP + " in register", MAP, "mm: c is spread over the lanes of a wave; declare it `in register`"),
+    ):
+        assert right in declaration, right
+        check(name, 1, pattern, declared=declaration.replace(right, wrong))
+
+
 def by_itself():
     """If the kernel's code is refused, the automatic schedule does without it; if kernels are required, the
     message names it."""
@@ -248,6 +310,7 @@ right()
 flushed()
 registry_broken()
 bytes_broken()
+wave_broken()
 wrong()
 by_itself()
 program()
