@@ -46,8 +46,11 @@ static bool add_access(struct uk_attempt *t, const struct uk_access *a, const st
     struct uk_operand *o = &d->operand[d->operands++];
     *o = (struct uk_operand){.tensor = a->tensor, .expr = e};
     if (a->tensor->layout && a->tensor->layout->lane)
-        return uk_record_difference(t, "%s is spread over the lanes of a wave, which is not matched",
-                                    a->tensor->name);
+        return uk_record_difference(
+            t,
+            "%s is spread over the lanes of a wave; only the output of a kernel with `scope "
+            "wave` can be",
+            a->tensor->name);
     for (int i = 0; i < a->tensor->stored_dims; i++)
         if (!find_divisors(t, uk_stored_index(t->s->arena, a, i)))
             return false;

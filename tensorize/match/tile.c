@@ -202,24 +202,29 @@ static bool check_extents(struct uk_attempt *t) {
 
     outer_values(t, value);
     for (int v = 0; v < t->ks->iterators; v++) {
-        struct uk_index *e =
-            t->m.axis[v] ? uk_tile_extent(t->s, t->st, t->m.axis[v], value) : uk_index_int(a, 1);
+        const struct uk_loop *l = t->m.axis[v];
+        struct uk_index *e = l ? uk_tile_extent(t->s, t->st, l, value) : uk_index_int(a, 1);
         int64_t c;
 
         if (!e)
-            return uk_record_difference(t, "loop %s has no known bound", t->m.axis[v]->var->name);
+            return uk_record_difference(t, "loop %s has no known bound", l->var->name);
         if (!uk_index_is_int(t->ks->extent[v], &t->m.fixed_extent[v]))
             continue;
         t->m.has_fixed_extent[v] =
             uk_index_is_int(e, &c)
                 ? c == t->m.fixed_extent[v]
                 : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
-        int64_t most = uk_constant_extent(t->st, t->m.axis[v]);
+        if (!l && !t->m.has_fixed_extent[v])
+            return uk_record_difference(
+                t, "%s takes exactly %lld along %s, and no loop of the nest is it; split one by %lld",
+                t->k->name, (long long)t->m.fixed_extent[v], t->ks->iterator[v]->name,
+                (long long)t->m.fixed_extent[v]);
+        const int64_t most = l ? uk_constant_extent(t->st, l) : 1;
         if (!t->m.has_fixed_extent[v] && most != t->m.fixed_extent[v] &&
-            !is_split_by(t, t->m.axis[v], t->m.fixed_extent[v]))
+            !is_split_by(t, l, t->m.fixed_extent[v]))
             return uk_record_difference(
                 t, "%s takes exactly %lld along %s, the loop %s has %s%.0lld; split it by %lld", t->k->name,
-                (long long)t->m.fixed_extent[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name,
+                (long long)t->m.fixed_extent[v], t->ks->iterator[v]->name, l->var->name,
                 most < 0 ? "no constant extent" : "at most ", most < 0 ? 0LL : (long long)most,
                 (long long)t->m.fixed_extent[v]);
         t->m.has_partial_tiles |= !t->m.has_fixed_extent[v];

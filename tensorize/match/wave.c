@@ -36,8 +36,9 @@ static enum uk_status find_axes(struct maker *m) {
     const struct uk_statement *s = m->wave->computes;
 
     if (s->where || s->left.tensor->scope != UK_SCOPE_REGISTER)
-        return refuse(m, "is spread over the lanes of a wave; put it `in register`, and compute it without "
-                         "`where`");
+        return refuse(
+            m, "is spread over the lanes of a wave, which have registers only; put it `in register`, and "
+               "compute it without `where`");
     for (int d = 0; d < s->left.tensor->dims; d++) {
         const struct uk_index *e = s->left.index[d];
 
@@ -104,22 +105,70 @@ static bool has_each_lane(const struct uk_intrinsic *k) {
     return next == lanes_of(k);
 }
 
+/* Checks that dimension d is given once by the quotients and remainders of lane and layout: the product of
+ * the extents of those with smaller divisors is each one's divisor. Digits of one value do not matter. */
+static enum uk_status check_dimension(const struct maker *m, const struct uk_map *all, int d) {
+    const struct uk_statement *s = m->wave->computes;
+    int64_t next = 1, extent = 0;
+    struct uk_text list = {0};
+    int digits = 0, used = 0;
+    bool found = true;
+
+    uk_index_is_int(s->extent[m->axis[d]], &extent);
+    for (bool is_first = true; found; is_first = false) {
+        found = false;
+        for (int k = 0; k < all->to_count; k++) {
+            struct uk_digit digit;
+
+            if (!uk_digit_of(all, all->to[k], &digit) || digit.dim != d || extent_of(m, &digit) < 2)
+                continue;
+            if (is_first) {
+                uk_put(&list, "%s", digits++ ? ", " : "");
+                uk_print_index(&list, all->to[k]);
+            }
+            if (digit.divisor == next && !found) {
+                next *= extent_of(m, &digit);
+                found = ++used;
+            }
+        }
+    }
+    enum uk_status status =
+        list.failed ? uk_out_of_memory(m->s->context)
+        : next == extent && used == digits
+            ? UK_OK
+            : uk_fail(
+                  m->s->context, UK_REFUSED, s->left.tensor->at,
+                  "%s: of %s, which has %lld values, the lanes and registers of %s have %s; together these "
+                  "have to give each value once, as the digits of a number do",
+                  m->wave->name, s->iterator[m->axis[d]]->name, (long long)extent, s->left.tensor->name,
+                  digits ? list.text : "nothing");
+    uk_text_free(list.text);
+    return status;
+}
+
 static enum uk_status find_lanes(struct maker *m) {
     const struct uk_map *map = m->wave->computes->left.tensor->layout;
+    enum uk_status status = UK_OK;
     struct uk_map all = *map;
-    struct uk_buffer_layout layout;
 
-    all.lane = NULL;
     if (!add_lane_digits(m, map, map->lane, 1, &all))
-        return refuse(m, "has a number of lane that is no sum of quotients and remainders of its dimensions "
-                         "by constants, each times a constant");
-    if (uk_layout_of_map(&all, &layout))
-        return refuse(m, "has elements with two lanes or none: for each dimension, the quotients and "
-                         "remainders of lane and layout together have to give it once, as i / 8, i / 4 % 2 "
-                         "and i % 4 do");
-    return has_each_lane(m->out)
-               ? UK_OK
-               : refuse(m, "has a number of lane that does not take each value from 0 on once");
+        return refuse(m,
+                      "has a `lane` that is more than a sum of quotients and remainders of its dimensions by "
+                      "constants, each times a constant; write it as in i / 4 % 2 * 32 + j % 32");
+    for (int k = 0; k < map->to_count; k++) {
+        struct uk_digit digit;
+
+        if (!uk_digit_of(map, map->to[k], &digit))
+            return refuse(
+                m, "is spread over lanes, and an index in its registers is not one dimension, its quotient "
+                   "or its remainder by a constant; write it as in [i / 8, i % 4]");
+    }
+    for (int d = 0; d < map->from_count && !status; d++)
+        status = check_dimension(m, &all, d);
+    return status || has_each_lane(m->out) ? status
+                                           : refuse(m, "has no element in some lanes; let `lane` take each "
+                                                       "value from 0 on, as i / 4 % 2 * 32 + "
+                                                       "j % 32 does for 32 values of j");
 }
 
 static struct uk_var *add_axis(struct maker *m, struct uk_statement *s, const struct uk_index *digit,
@@ -272,7 +321,8 @@ static enum uk_status set_forms(struct maker *m) {
 
 enum uk_status uk_kernel_of_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out) {
     const struct uk_map *map = i->computes->left.tensor->layout;
-    struct maker m = {.s = s, .a = i->row ? &s->context->arena : &s->program->arena, .wave = i};
+    /* In the context, since a program's arena is released after each compilation. */
+    struct maker m = {.s = s, .a = &s->context->arena, .wave = i};
 
     *out = i->lane ? i->lane : i;
     if (i->lane || i->wave || !map || !map->lane || i->scope != UK_EXEC_WAVE)
@@ -290,9 +340,19 @@ enum uk_status uk_kernel_of_lane(struct uk_schedule *s, struct uk_intrinsic *i, 
 
 /* ---- the threads of the nest ---- */
 
+/* "i / 4 % 2" */
+static const char *digit_text(const struct uk_attempt *t, const struct uk_lane_digit *digit) {
+    const char *axis = t->k->wave->computes->iterator[digit->axis]->name;
+    const char *text = digit->divisor > 1
+                           ? uk_format(t->s->arena, "%s / %lld %% %lld", axis, (long long)digit->divisor,
+                                       (long long)digit->extent)
+                           : uk_format(t->s->arena, "%s %% %lld", axis, (long long)digit->extent);
+
+    return text ? text : axis;
+}
+
 /* The loop over threads that is this digit of the lane's number; NULL, recorded: there is none. */
 static const struct uk_loop *loop_of(struct uk_attempt *t, const struct uk_lane_digit *digit) {
-    const char *axis = t->k->wave->computes->iterator[digit->axis]->name;
     const struct uk_loop *other = NULL;
 
     for (int i = 0; i < t->tile; i++) {
@@ -305,19 +365,22 @@ static const struct uk_loop *loop_of(struct uk_attempt *t, const struct uk_lane_
         other = l;
     }
     if (other)
-        uk_record_difference(t,
-                             "lanes %lld apart differ in %s / %lld %% %lld in the kernel, and in loop %s, of "
-                             "%lld threads, here",
-                             (long long)digit->weight, axis, (long long)digit->divisor,
-                             (long long)digit->extent, other->var->name,
-                             (long long)uk_constant_extent(t->st, other));
+        uk_record_difference(
+            t,
+            "lanes %lld apart differ in %s in the kernel, of %lld values, and in loop %s, of "
+            "%lld threads, here; split the loop by %lld",
+            (long long)digit->weight, digit_text(t, digit), (long long)digit->extent, other->var->name,
+            (long long)uk_constant_extent(t->st, other), (long long)digit->extent);
     else
         uk_record_difference(
             t,
-            "lanes %lld apart differ in %s / %lld %% %lld, and no loop over thread.x does; "
-            "split the loop for %s, and bind the one of %lld iterations to thread.x, inside of %lld others",
-            (long long)digit->weight, axis, (long long)digit->divisor, (long long)digit->extent, axis,
-            (long long)digit->extent, (long long)(lanes_of(t->k) / digit->extent / digit->weight));
+            "lanes %lld apart differ in %s, and no loop over thread.x does; split the loop for %s, and bind "
+            "the one of %lld iterations to thread.x%s",
+            (long long)digit->weight, digit_text(t, digit), t->k->wave->computes->iterator[digit->axis]->name,
+            (long long)digit->extent,
+            digit->weight == 1 ? ", inside of the others of that axis"
+                               : uk_format(t->s->arena, ", around loops over %lld threads of that axis",
+                                           (long long)digit->weight));
     return NULL;
 }
 
@@ -379,12 +442,12 @@ static bool check_digit(struct uk_attempt *t, const struct uk_lane_digit *digit)
 
         want = uk_match_bound(t, &want);
         if (have.terms < 0 || want.terms < 0 || !uk_poly_equal(&want, &have))
-            return uk_record_difference(
-                t,
-                "%s: the next lane of loop %s is %s elements on, but for %s / %lld %% %lld of the kernel %s",
-                t->view->operand[p->operand].tensor->name, l->var->name, uk_poly_text(t, &have),
-                t->k->wave->computes->iterator[digit->axis]->name, (long long)digit->divisor,
-                (long long)digit->extent, uk_poly_text(t, &want));
+            return uk_record_difference(t,
+                                        "%s: the next lane of loop %s is %s elements on, but for %s of the "
+                                        "kernel %s; let thread.x have "
+                                        "the digits of the kernel's lanes, in their order",
+                                        t->view->operand[p->operand].tensor->name, l->var->name,
+                                        uk_poly_text(t, &have), digit_text(t, digit), uk_poly_text(t, &want));
     }
     return l;
 }
@@ -396,8 +459,9 @@ bool uk_match_lanes(struct uk_attempt *t) {
     if (!t->k->wave)
         return true;
     if (lanes_of(t->k) != lanes)
-        return uk_record_difference(t, "%s is for waves of %lld lanes, and those of the target have %d",
-                                    t->k->name, (long long)lanes_of(t->k), lanes);
+        return uk_record_difference(
+            t, "%s is for waves of %lld lanes, and those of the target have %d; take a kernel for these",
+            t->k->name, (long long)lanes_of(t->k), lanes);
     for (int i = 0; i < t->k->lane_digits; i++)
         if (!check_digit(t, &t->k->lane_digit[i]))
             return false;
@@ -405,8 +469,11 @@ bool uk_match_lanes(struct uk_attempt *t) {
         if (t->st->loop[i]->kind == UK_LOOP_THREAD && !t->st->loop[i]->axis)
             threads *= uk_constant_extent(t->st, t->st->loop[i]);
     return threads == lanes ||
-           uk_record_difference(t, "thread.x has %lld threads, and has to be one wave, of %d lanes",
-                                (long long)threads, lanes);
+           uk_record_difference(
+               t,
+               "thread.x has %lld threads, and has to be one wave, of %d lanes; bind the other "
+               "loops to thread.y or thread.z",
+               (long long)threads, lanes);
 }
 
 void uk_match_leave_lanes(const struct uk_attempt *t, struct uk_operand *o) {
