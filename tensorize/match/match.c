@@ -182,13 +182,21 @@ static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const 
     return UK_NO_MATCH;
 }
 
-/* False, with the reason: the kernel has several statements, so it cannot compute a single stage. */
-static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i, struct uk_text *why) {
-    if (i->declaration->statements == i->computes)
+/* False, with the reason: the kernel cannot compute a single stage, because it has several statements; or it
+ * is a wave's, and the lanes are not told apart. */
+static bool can_compute(struct uk_schedule *s, const struct uk_intrinsic *i, struct uk_text *why) {
+    const bool has_lanes = i->scope != UK_EXEC_WAVE || i->wave;
+
+    if (has_lanes && i->declaration->statements == i->computes)
         return true;
     s->match_score = -1;
-    uk_put(why, "stores the copy of %s too, so that it computes only the first tile that reads that copy",
-           i->declaration->statements->left.tensor->name);
+    if (!has_lanes)
+        uk_put(why, "runs on a whole wave, and its output is not spread over the lanes; declare that `in "
+                    "register` with "
+                    "`layout .. -> lane`");
+    else
+        uk_put(why, "stores the copy of %s too, so that it computes only the first tile that reads that copy",
+               i->declaration->statements->left.tensor->name);
     return false;
 }
 
@@ -199,8 +207,7 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
     *out = NULL;
     if (status)
         return status;
-    return is_one_statement(s, i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why)
-                                       : UK_NO_MATCH;
+    return can_compute(s, i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why) : UK_NO_MATCH;
 }
 
 static enum uk_status match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
@@ -381,7 +388,7 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     *out = (struct uk_fit){.intrinsic = i};
     if (status)
         return status;
-    if (!is_one_statement(s, i, why))
+    if (!can_compute(s, i, why))
         return UK_NO_MATCH;
     status = begin(s, st, 0, i, i->computes, why, &t);
     if (status)
