@@ -11,7 +11,8 @@ static const struct uk_operand *source(const struct uk_stage *st) {
 }
 
 int uk_border_loop(const struct uk_stage *st) {
-    const struct uk_operand *from = st->is_copy ? source(st) : NULL;
+    const struct uk_operand *from =
+        st->is_copy && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL ? source(st) : NULL;
     bool before = false;
     int last = -1;
 

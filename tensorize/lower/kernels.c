@@ -207,7 +207,7 @@ static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **node
         *nodes = launch;
         s->at = uk_stage_find(s, launch->stage);
         if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)) &&
-            !(status = check_registers(s, launch)))
+            !(status = check_registers(s, launch)) && !(status = uk_load_copies_first(s, &launch->body)))
             status = uk_place_barriers(s, launch);
         if (!status && (!join_versions(s, launch->body) || !uk_make_vectors(s, launch->body)))
             status = uk_out_of_memory(s->context);

@@ -62,6 +62,9 @@ bool uk_make_vectors(struct uk_schedule *s, struct uk_node *nodes);
 
 /* Transforms pipelined loops so that slots are filled ahead of their use. */
 enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes);
+/* Splits consecutive copies from global to shared memory, outside of pipelines, into all their loads, into
+ * registers, and all their stores: a thread waits for memory once. */
+enum uk_status uk_load_copies_first(struct uk_schedule *s, struct uk_node **at);
 /* True if the tensor has slots for the iterations of the loop. */
 bool uk_has_slots(const struct uk_schedule *s, const struct uk_tensor *t, const struct uk_node *loop);
 
@@ -122,8 +125,9 @@ bool uk_lower_hint(struct uk_schedule *s, const struct uk_stage *st, struct uk_i
 /* Stores one element of a copy: that of the source, or the pad's value outside of the source. */
 struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
                               struct uk_index *const *value);
-/* Position of the innermost loop along which the copy has a border: elements before the source's first one
- * or, if the copied access is under pad, outside the source on either side. -1: there is none. */
+/* Position of the innermost loop along which a copy to global memory has a border: elements before the
+ * source's first one or, if the copied access is under pad, outside the source on either side. -1: there is
+ * none, or the copy is to another memory, where each element, or vector, has a test. */
 int uk_border_loop(const struct uk_stage *st);
 /* The loops from `position`, that of uk_border_loop, on. That loop is split into the part before the source,
  * the source, and the part after it. */

@@ -345,3 +345,63 @@ enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes) 
     }
     return UK_OK;
 }
+
+/* ---- copies outside of pipelines ---- */
+
+/* True if all statements in the node are of copies from global to shared memory. */
+static bool is_shared_copy(struct uk_schedule *s, const struct uk_node *n) {
+    bool all = n->op != UK_N_BARRIER;
+
+    if (n->op == UK_N_STORE || n->op == UK_N_CALL) {
+        const struct uk_stage *st = uk_stage_find(s, n->stage);
+
+        return st && st->is_copy && st->operand[0].tensor->scope == UK_SCOPE_SHARED &&
+               uk_memory_of(&st->operand[1])->scope == UK_SCOPE_GLOBAL;
+    }
+    for (const struct uk_node *in = n->body; in && all; in = in->next)
+        all = is_shared_copy(s, in);
+    for (const struct uk_node *in = n->other; in && all; in = in->next)
+        all = is_shared_copy(s, in);
+    return all;
+}
+
+/* Bytes that a thread copies in the node; 0: it makes no such copy, or of an unknown number of elements. */
+static int64_t bytes_ahead(struct uk_schedule *s, const struct uk_node *n) {
+    struct uk_node alone = *n;
+    int64_t bytes;
+
+    alone.next = NULL;
+    if (!is_shared_copy(s, n) || !elements_of(&alone) ||
+        __builtin_mul_overflow(elements_of(&alone), (int64_t)uk_type_bytes(filled_by(n)->type), &bytes))
+        return 0;
+    return bytes;
+}
+
+enum uk_status uk_load_copies_first(struct uk_schedule *s, struct uk_node **at) {
+    while (*at) {
+        struct uk_node *first = *at, *loads = NULL, *stores = NULL, **end = at;
+        int64_t bytes = 0, more;
+        enum uk_status status;
+
+        while (*end && (more = bytes_ahead(s, *end)) && more <= UK_MAX_AHEAD_BYTES - bytes) {
+            bytes += more;
+            end = &(*end)->next;
+        }
+        if (end == at) {
+            if (!is_shared_copy(s, first) && ((status = uk_load_copies_first(s, &first->body)) ||
+                                              (status = uk_load_copies_first(s, &first->other))))
+                return status;
+            at = &first->next;
+            continue;
+        }
+        struct uk_node *rest = *end;
+        *end = NULL;
+        if ((status = halve(s, first, &loads, &stores)))
+            return status;
+        *last_of(&loads) = stores;
+        *at = loads;
+        at = last_of(at);
+        *at = rest;
+    }
+    return UK_OK;
+}

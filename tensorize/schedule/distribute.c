@@ -52,16 +52,6 @@ static void threads_first(struct uk_stage *st) {
 
 /* ---- copies into shared memory ---- */
 
-/* The largest divisor of the remaining threads that is at most n, the loop's trip count. */
-static int64_t share(int64_t n, int64_t threads) {
-    int64_t most = 1;
-
-    for (int64_t d = 1; d <= threads && d <= n; d++)
-        if (threads % d == 0)
-            most = d;
-    return most;
-}
-
 enum {
     VECTOR_BYTES = 16,
     MIN_VECTOR_BYTES = 4
@@ -88,6 +78,23 @@ static bool stores_vector(const struct uk_stage *st) {
     return sum == 1;
 }
 
+/* True if elements in front of the source, which the copy does not load, may be a part of a vector along the
+ * loop. */
+static bool splits_vectors(const struct uk_operand *from, const struct uk_loop *l, int64_t vector) {
+    bool splits = false;
+
+    for (int b = 0; b < from->valid; b++) {
+        const struct uk_affine *f = &from->within[b].form;
+        int64_t first;
+
+        if (f->coefficient[l->id] < 0)
+            splits |= f->general || (f->rest && (!uk_index_is_int(f->rest, &first) || first % vector));
+        for (int i = 0; i < UK_MAX_LOOPS && f->coefficient[l->id] < 0; i++)
+            splits |= i != l->id && f->coefficient[i] % vector != 0;
+    }
+    return splits;
+}
+
 /* Keeps the stage's last loop, or an inner part of it, out of the distribution if it runs over adjacent
  * elements that one access loads, or stores. *left: number of loops to distribute. */
 static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, int *left) {
@@ -109,6 +116,7 @@ static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, in
     if (n < vector && n > 1 && vector % n == 0 && VECTOR_BYTES / vector * n >= MIN_VECTOR_BYTES)
         vector = n;
     if (!uk_poly_is_int(&along, &step) || step != 1 || n < vector || n % vector ||
+        splits_vectors(from, st->loop[last], vector) ||
         (from->tensor->im2col && !uk_im2col_has_vectors(from->tensor, from->tensor->dims - 1, vector)))
         return UK_OK;
     enum uk_status status = n > vector ? divide(s, st, last, vector) : UK_OK;
@@ -117,14 +125,18 @@ static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, in
 }
 
 static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t threads) {
+    struct uk_copy_shares shares = {0};
     int64_t weight = 1;
     int left;
     enum uk_status kept = keep_vector(s, st, &left);
 
     if (kept)
         return kept;
-    for (int i = left; i-- > st->prefix && threads > 1;) {
-        const int64_t n = uk_constant_extent(st, st->loop[i]), part = n < 0 ? 1 : share(n, threads);
+    for (int i = st->prefix; i < left; i++)
+        shares.extent[shares.loops++] = uk_constant_extent(st, st->loop[i]);
+    uk_share_copy(&shares, threads);
+    for (int i = left; i-- > st->prefix;) {
+        const int64_t n = uk_constant_extent(st, st->loop[i]), part = shares.part[i - st->prefix];
 
         if (part == 1)
             continue;
@@ -140,7 +152,6 @@ static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t
         l->weight = weight;
         l->at = st->statement->at;
         weight *= part;
-        threads /= part;
     }
     if (weight == 1 && st->loops > st->prefix) { /* thread 0 alone copies */
         struct uk_loop *l = st->loop[st->loops - 1];

@@ -40,6 +40,17 @@ void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
  * reduces the indices of buffers in registers to those of one thread. */
 enum uk_status uk_spread_over_threads(struct uk_schedule *s);
 enum uk_status uk_make_registers(struct uk_schedule *s);
+/* share_copy.c: how threads share the loops of a copy, given `extent`, outermost first, -1 if not constant.
+ * Sets `part`, the threads along each loop; `trips`, the elements or vectors of a thread at most; is_even:
+ * all threads have as many, except those that have none. */
+struct uk_copy_shares {
+    int loops;
+    int64_t extent[UK_MAX_LOOPS], part[UK_MAX_LOOPS], trips;
+    bool is_even;
+};
+void uk_share_copy(struct uk_copy_shares *c, int64_t threads);
+/* Bytes that a thread loads into registers at most before it stores them to shared memory. */
+enum { UK_MAX_AHEAD_BYTES = 384 };
 /* Rewrites an access to a buffer in registers as one to the thread's own registers, if the stage determines
  * the thread. Returns false if memory runs out. */
 bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o);
