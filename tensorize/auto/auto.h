@@ -16,10 +16,12 @@
 #define UK_DRAFT_COPIES "copies of what it reads"
 #define UK_DRAFT_SUMS "plain loops, a row in vectors"
 #define UK_DRAFT_AS_WRITTEN "plain loops"
-/* On GPUs: windows as the rows of a matrix; a kernel for each thread's tile of a product; several threads for
- * each sum; vectors of adjacent elements, with sums in registers. */
+/* On GPUs: windows as the rows of a matrix; a kernel for each thread's tile of a product; tiles of pixels for
+ * a depthwise convolution; several threads for each sum; vectors of adjacent elements, with sums in
+ * registers. */
 #define UK_DRAFT_IM2COL "windows as rows of a matrix"
 #define UK_DRAFT_KERNEL "the kernel of its tile"
+#define UK_DRAFT_DEPTHWISE "pixels and their windows in shared memory"
 #define UK_DRAFT_SHARED_SUMS "several threads for each sum"
 #define UK_DRAFT_SPREAD "vectors and registers of a thread"
 

@@ -2,7 +2,8 @@
 /*
  * Schedules a program for a GPU if it has no steps, or only steps for CPUs. Elementwise stages are inlined
  * into their only reader. Each other statement becomes a GPU kernel: products in tiles (product.c),
- * sums over contiguous elements by several threads each (sum.c), others with a thread per element, or
+ * sums over windows in tiles of pixels (depthwise.c), sums over contiguous elements by several threads each
+ * (sum.c), others with a thread per element, or
  * per few adjacent elements, a vector in memory.
  */
 #include "device.h"
@@ -206,6 +207,8 @@ enum uk_status uk_auto_device(struct uk_schedule *s) {
         s->at = st;
         if (!done && !plain)
             status = uk_device_product(s, st, &done);
+        if (!done && !plain && !status)
+            status = uk_device_depthwise(s, st, &done);
         if (!done && !plain && !status)
             status = uk_device_rows(s, st, &done);
         if (!done && !status)

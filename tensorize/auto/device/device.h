@@ -53,4 +53,8 @@ enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *
  * product, or too small. */
 enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done);
 
+/* depthwise.c: tiles of pixels for a sum over windows of an image, channel by channel, and the elementwise
+ * stage after it. *done false: the stage is another one. */
+enum uk_status uk_device_depthwise(struct uk_schedule *s, struct uk_stage *st, bool *done);
+
 #endif
