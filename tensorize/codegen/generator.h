@@ -95,6 +95,9 @@ struct uk_codegen {
 /* index.c */
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
+/* Truncates *l and *r, the values of a and b, to 32 bits for a comparison on a GPU, if both have no more. */
+void uk_cg_narrow(struct uk_codegen *g, const struct uk_index *a, const struct uk_index *b, LLVMValueRef *l,
+                  LLVMValueRef *r);
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
 /* True if all variables of e have a value here. */
 bool uk_cg_is_known(const struct uk_codegen *g, const struct uk_index *e);

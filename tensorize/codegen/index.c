@@ -162,12 +162,26 @@ LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e) {
     }
 }
 
+static bool has_32_bits(const struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_interval of = uk_cg_range(g, e);
+
+    return of.low >= INT32_MIN && of.high <= INT32_MAX;
+}
+
+void uk_cg_narrow(struct uk_codegen *g, const struct uk_index *a, const struct uk_index *b, LLVMValueRef *l,
+                  LLVMValueRef *r) {
+    if (!g->launch || !has_32_bits(g, a) || !has_32_bits(g, b))
+        return;
+    *l = LLVMBuildTrunc(g->b, *l, g->i32, "");
+    *r = LLVMBuildTrunc(g->b, *r, g->i32, "");
+}
+
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
     static const LLVMIntPredicate predicate[] = {
         [UK_I_EQ] = LLVMIntEQ,  [UK_I_NE] = LLVMIntNE,  [UK_I_LT] = LLVMIntSLT,
         [UK_I_LE] = LLVMIntSLE, [UK_I_GT] = LLVMIntSGT, [UK_I_GE] = LLVMIntSGE,
     };
-    LLVMValueRef l;
+    LLVMValueRef l, r;
 
     switch (e->op) {
     case UK_I_EQ:
@@ -177,7 +191,9 @@ LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
     case UK_I_GT:
     case UK_I_GE:
         l = uk_cg_index(g, e->a);
-        return LLVMBuildICmp(g->b, predicate[e->op], l, uk_cg_index(g, e->b), "");
+        r = uk_cg_index(g, e->b);
+        uk_cg_narrow(g, e->a, e->b, &l, &r);
+        return LLVMBuildICmp(g->b, predicate[e->op], l, r, "");
     case UK_I_AND:
         l = uk_cg_condition(g, e->a);
         return LLVMBuildAnd(g->b, l, uk_cg_condition(g, e->b), "");
@@ -287,6 +303,22 @@ static LLVMValueRef scalar_base(struct uk_codegen *g, const struct uk_tensor *t,
     return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
 }
 
+/* base plus a thread's own offset in 32 bits; NULL: the offset may need more. */
+static LLVMValueRef short_offset(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base,
+                                 const struct parts *p, LLVMTypeRef type) {
+    const int64_t bytes = (int64_t)uk_type_bytes(t->type);
+    LLVMValueRef own = LLVMBuildTrunc(g->b, p->sum[1], g->i32, ""), shared = p->sum[0],
+                 size = LLVMConstInt(g->i32, (unsigned long long)bytes, false);
+
+    if (t->scope != UK_SCOPE_GLOBAL || is_constant(p->sum[1], 0) || p->range.low < 0 ||
+        p->range.high > INT32_MAX / bytes)
+        return NULL;
+    own = LLVMBuildZExt(g->b, LLVMBuildNUWMul(g->b, own, size, ""), g->i64, "");
+    if (!is_constant(shared, 0))
+        base = LLVMBuildGEP2(g->b, type, base, &shared, 1, t->name);
+    return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
+}
+
 /* Addresses in global and shared memory of a GPU: the part that all threads share is added first, by scalar
  * instructions; the rest is often the same in all iterations. The intermediate address may be outside the
  * tensor. */
@@ -298,6 +330,8 @@ static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_acces
     for (int d = 0; d < t->stored_dims; d++)
         add_parts(g, a->index[d], uk_cg_index(g, t->stride[d]), &p);
     LLVMValueRef address = scalar_base(g, t, base, &p, type);
+
+    address = address ? address : short_offset(g, t, base, &p, type);
     for (int own = 0; own < 2 && !address; own++)
         if (!is_constant(p.sum[own], 0))
             base = LLVMBuildGEP2(g->b, type, base, &p.sum[own], 1, t->name);
