@@ -4,10 +4,11 @@
  * results: exactly for integers, also with infinities and NaN among the operands, else within a bound
  * (values.h). The simulator must report nothing; the kernels must use no scratch memory and spill no VGPRs.
  *
- *     convolutions [--seed N|new] [--programs N] [--only N] [--print]
+ *     convolutions [--seed N|new] [--programs N] [--only N] [--depthwise] [--print]
  *
- * --seed repeats a run, --only one program of it; --print shows the programs. That of a failure is printed:
- * `uk run FILE --target=TARGET --check` runs it on other operands, small integers.
+ * --seed repeats a run, --only one program of it; --depthwise draws only convolutions of which each channel
+ * has its own weights; --print shows the programs. That of a failure is printed: `uk run FILE --target=TARGET
+ * --check` runs it on other operands, small integers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 static uint64_t seed = 1;
 static int programs = 12, only = -1;
-static bool prints;
+static bool prints, depthwise;
 
 /* Spilled SGPRs of all kernels, and the number of programs with some. */
 static uint32_t sgpr_spills, programs_with_spills;
@@ -63,9 +64,10 @@ static int run_one(int number) {
     char again[64];
     int wrong = 0;
 
-    snprintf(again, sizeof again, "--seed %" PRIu64 " --only %d", seed, number);
+    snprintf(again, sizeof again, "--seed %" PRIu64 " --only %d%s", seed, number,
+             depthwise ? " --depthwise" : "");
     use_order(x);
-    random_conv_make(&v, number, random_next(&x));
+    random_conv_make(&v, number, depthwise, random_next(&x));
     assert_non_null(v.text.text);
     if (prints)
         print_message("# %s\n%s", again, v.text.text);
@@ -96,6 +98,7 @@ int main(int argc, char **argv) {
                  (struct test_option[]){{.name = "--seed", .seed = &seed},
                                         {.name = "--programs", .number = &programs},
                                         {.name = "--only", .number = &only},
+                                        {.name = "--depthwise", .flag = &depthwise},
                                         {.name = "--print", .flag = &prints},
                                         {0}});
     return cmocka_run_group_tests_name("gpu_convolutions", tests, NULL, NULL);

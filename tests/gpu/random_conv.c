@@ -34,11 +34,11 @@ static int any_channels(uint64_t *x) {
                               : 1 + random_below(x, MAX_CHANNELS);
 }
 
-static void draw_axis(struct conv_axis *a, uint64_t *x) {
+static void draw_axis(struct conv_axis *a, int max_extent, uint64_t *x) {
     static const int windows[] = {1, 1, 2, 3, 3, 3, 4, 5, 6, 7};
 
     do {
-        a->extent = 1 + random_below(x, MAX_EXTENT);
+        a->extent = 1 + random_below(x, max_extent);
         a->taps = windows[random_below(x, sizeof windows / sizeof *windows)];
         a->stride = random_below(x, 2) ? 1 : 1 + random_below(x, MAX_STRIDE);
         a->dilation = a->taps > 1 && !random_below(x, 4) ? MAX_DILATION : 1;
@@ -50,12 +50,12 @@ static void draw_axis(struct conv_axis *a, uint64_t *x) {
     } while (a->extent + a->before + a->after < (a->taps - 1) * a->dilation + 1);
 }
 
-static void draw_groups(struct random_conv *v, uint64_t *x) {
+static void draw_groups(struct random_conv *v, bool depthwise, uint64_t *x) {
     v->groups = 1;
-    switch (random_below(x, 6)) {
+    switch (depthwise ? 0 : random_below(x, 6)) {
     case 0: /* depthwise, with one or two outputs per channel */
         v->groups = v->c;
-        v->o = v->c * (random_below(x, 3) ? 1 : 2);
+        v->o = v->c * (random_below(x, depthwise ? 9 : 3) ? 1 : 2);
         break;
     case 1:
         v->groups = 2;
@@ -65,21 +65,21 @@ static void draw_groups(struct random_conv *v, uint64_t *x) {
 }
 
 /* Draws the shape again until it takes at most MAX_WORK. */
-static void draw_shape(struct random_conv *v, uint64_t *x) {
+static void draw_shape(struct random_conv *v, bool depthwise, uint64_t *x) {
     double work;
 
     do {
-        const int axes = random_below(x, 8);
+        const int axes = random_below(x, depthwise ? 16 : 8);
 
         v->axes = axes > 1 ? 2 : 1 + 2 * axes;
         v->n = 1 + random_below(x, MAX_IMAGES);
         v->c = any_channels(x);
         v->o = any_channels(x);
-        draw_groups(v, x);
+        draw_groups(v, depthwise, x);
         v->terms = v->c / v->groups;
         work = (double)v->n * v->o;
         for (int i = CONV_AXES - v->axes; i < CONV_AXES; i++) {
-            draw_axis(&v->axis[i], x);
+            draw_axis(&v->axis[i], depthwise ? 2 * MAX_EXTENT : MAX_EXTENT, x);
             v->terms *= v->axis[i].taps;
             work *= v->axis[i].outputs;
         }
@@ -295,11 +295,11 @@ static void put_text(struct random_conv *v) {
         put_epilogue(v);
 }
 
-void random_conv_make(struct random_conv *v, int number, uint64_t x) {
+void random_conv_make(struct random_conv *v, int number, bool depthwise, uint64_t x) {
     *v = (struct random_conv){.type = number % TYPES};
     const bool is_float = *types[v->type][0] == 'f';
 
-    draw_shape(v, &x);
+    draw_shape(v, depthwise, &x);
     v->values = (enum values)random_below(&x, is_float ? VALUES : 1);
     v->channels_first = random_below(&x, 2);
     v->outputs_first = random_below(&x, 2);

@@ -26,7 +26,8 @@ struct random_conv {
     int activation, border;
 };
 
-/* Draws convolution `number` of a seed's series from x; types take turns. The caller frees the text. */
-void random_conv_make(struct random_conv *v, int number, uint64_t x);
+/* Draws convolution `number` of a seed's series from x; types take turns. depthwise: one of which each
+ * channel has its own weights. The caller frees the text. */
+void random_conv_make(struct random_conv *v, int number, bool depthwise, uint64_t x);
 
 #endif

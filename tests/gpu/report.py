@@ -164,12 +164,32 @@ def check_data(gpu):
     expect(f"quotients for {gpu}", "blocks executed" not in said and len(wanted) == 3 and cycles == wanted, f"{said}, {whole}")
 
 
+def check_depthwise(gpu, size, channels, most, busy):
+    """A tile of pixels loads few lines twice, and blocks occupy the compute units."""
+    path = folder / "depthwise.uk"
+    path.write_text(f"""tensor X f32 [1, {size}, {size}, {channels}]
+tensor F f32 [3, 3, {channels}] finite
+tensor bias f32 [{channels}]
+tensor Y f32 [1, {size}, {size}, {channels}]
+temp T f32 [1, {size}, {size}, {channels}]
+T[n, p, q, c] = sum(r, s) pad(X[n, p + r - 1, q + s - 1, c], 0) * F[r, s, c]
+Y[n, p, q, c] = min(max(T[n, p, q, c] + bias[c], 0), 6)
+""", encoding="utf-8")
+    said = run(uk, "bench", "--static", f"--target=amdgcn-{gpu}", path)
+    times = re.search(rf"^  lines of .* accessed, .* each {NUMBER} times$", said, re.M)
+    units = re.search(r"; units busy (\d+) %", said)
+    expect(f"depthwise {size} for {gpu}", times and float(times[1]) <= most and int(units[1]) >= busy and ", 1 launch;" in said, said)
+
+
 check_data("gfx906")
 check_matrix(128, 128, 256)
 check_data("gfx90a")
 for size in ((256, 256, 256), (512, 512, 512), (1098, 458, 1526), (381, 1030, 508), (128, 128, 8192), (4096, 4096, 4096)):
     check_estimate("gfx906", *size)
     check_estimate("gfx90a", *size)
+# On gfx90a as many blocks as units would load too many pixels twice: 512 channels are 16 lines.
+for shape in (("gfx906", 112, 64, 1.2, 80), ("gfx90a", 112, 64, 1.2, 80), ("gfx906", 14, 512, 1.2, 80), ("gfx90a", 14, 512, 1.3, 50)):
+    check_depthwise(*shape)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx906", 64, 60)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx90a", 128, 104)
 check_program(sources / "tests/golden/gpu_matmul.uk", "gfx906", 1, 98)
