@@ -150,6 +150,9 @@ static void make_buffers(struct uk_codegen *d) {
             uk_cg_fail(d, UK_INTERNAL, "the extent of a buffer is not constant", b->tensor->name);
             return;
         }
+        /* LLVM may load the aligned word around the last byte of shared memory. */
+        while (scope == UK_SCOPE_SHARED && (uint64_t)n * uk_type_bytes(b->tensor->type) % sizeof(int32_t))
+            n++;
         type = LLVMArrayType2(element, (uint64_t)n);
         if (scope == UK_SCOPE_REGISTER) {
             at = uk_cg_variable(d, type, b->tensor->name);
