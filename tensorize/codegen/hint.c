@@ -199,12 +199,21 @@ static int64_t terms_of(const struct uk_node *n) {
     return n->op == UK_N_STORE && n->any_order ? terms : 0;
 }
 
-/* Limits the unrolling of a GPU's loops: of a pipeline, whose loads would be moved ahead by several
- * iterations; and of a sum that reads under conditions, as LLVM loads what does not depend on them for all
- * iterations first. Both would spill. */
-static LLVMMetadataRef unrolling_limit(struct uk_codegen *g, const struct uk_node *n) {
+/* True for a GPU's sum of a number of elements that is not constant, such as the parts of another sum. */
+static bool is_open_sum(const struct uk_codegen *g, const struct uk_node *n) {
+    return !g->chooses && n->step == 1 && n->upper->op != UK_I_INT && n->body->op == UK_N_STORE &&
+           !n->body->next && n->body->any_order && n->body->expr->op == UK_E_ACCESS;
+}
+
+/* The number of iterations that a GPU's loop is unrolled by. Fewer than LLVM's: those of a pipeline, whose
+ * loads would be moved ahead by several iterations; and of a sum that reads under conditions, as LLVM loads
+ * what does not depend on them for all iterations first. Both would spill. More: an open sum, which otherwise
+ * waits for each of its loads. */
+static LLVMMetadataRef unrolling(struct uk_codegen *g, const struct uk_node *n) {
     enum { MAX_TERMS = 64, UNROLLED = 8 };
 
+    if (g->target->arch->is_device && is_open_sum(g, n))
+        return pair(g, "llvm.loop.unroll.count", LLVMValueAsMetadata(LLVMConstInt(g->i32, UNROLLED, false)));
     if (!g->target->arch->is_device || (!n->slots && (!g->chooses || terms_of(n) <= MAX_TERMS)))
         return NULL;
     if (n->slots || n->body->op == UK_N_FOR)
@@ -239,7 +248,7 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     }
     if (is_row_of_tile(g, n))
         operand[count++] = flag(g, "llvm.loop.unroll.full");
-    if ((operand[count] = unrolling_limit(g, n)))
+    if ((operand[count] = unrolling(g, n)))
         count++;
     g->group = outer;
     if (count > 1)

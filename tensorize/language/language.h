@@ -291,6 +291,8 @@ enum { UK_MAX_VERSIONS = 4 };
 struct uk_version {
     struct uk_index *condition; /* a relation over sizes, or a conjunction of them; NULL: the last schedule */
     struct uk_position at;
+    /* Of versions that an automatic schedule for a GPU has: the tile of its product; else NULL. */
+    const struct uk_wanted_tile *wanted_tile;
     struct uk_version *next;
 };
 

@@ -15,10 +15,10 @@ static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
 }
 
 /* A GPU needs bound loops: steps without any are for CPUs. */
-static bool has_steps(const struct uk_schedule *s) {
-    const struct uk_step *step = s->program->steps;
+static bool has_steps(const struct uk_program *p, const struct uk_target *t) {
+    const struct uk_step *step = p->steps;
 
-    while (step && s->target->arch->is_device && step->kind != UK_STEP_BIND)
+    while (step && t->arch->is_device && step->kind != UK_STEP_BIND)
         step = step->next;
     return step;
 }
@@ -27,7 +27,7 @@ static enum uk_status choose_steps(struct uk_schedule *s) {
     const struct uk_step *step = s->program->steps;
     enum uk_status status = UK_OK;
 
-    if (has_steps(s))
+    if (has_steps(s->program, s->target))
         return uk_apply_steps(s, s->program->steps);
     s->is_automatic = true;
     if (step)
@@ -118,7 +118,8 @@ static enum uk_status refuse_constants(const struct uk_program *p, const struct 
 }
 
 enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                                 const char *name, const struct uk_schedule *last, struct uk_text *report,
+                                 const char *name, const struct uk_wanted_tile *tile,
+                                 const struct uk_schedule *last, struct uk_text *report,
                                  struct uk_text *steps, struct uk_function **out) {
     struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s), begin;
     struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
@@ -128,8 +129,13 @@ enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t
     if (!s || !f)
         return uk_out_of_memory(p->context);
     const size_t notes = p->context->notes.length, reported = report ? report->length : 0;
-    begin = (struct uk_schedule){
-        .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
+    begin = (struct uk_schedule){.program = p,
+                                 .context = p->context,
+                                 .arena = &p->arena,
+                                 .target = t,
+                                 .options = o,
+                                 .report = report,
+                                 .wanted_tile = tile};
     s->refused = last ? last->refused : NULL;
     s->as_written = o->plain_loops || (last && last->as_written);
     do {
@@ -168,9 +174,16 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     if ((status = uk_check_constants(p, uk_target_max_bytes(t))) || (status = uk_warn_of_pads(p)) ||
         (status = refuse_constants(p, t)))
         return status;
-    return p->versions
-               ? uk_lower_all_schedules(p, t, o, last, report, steps, out)
-               : uk_lower_schedule(p, t, o, p->name, last ? last->schedule : NULL, report, steps, out);
+    if (p->versions)
+        return uk_lower_all_schedules(p, t, o, last, report, steps, out);
+    if (t->arch->is_device && !o->plain_loops && !has_steps(p, t) &&
+        (status = uk_auto_versions(p, t, o, &p->versions)))
+        return status;
+    status = p->versions ? uk_lower_all_schedules(p, t, o, last, report, steps, out)
+                         : uk_lower_schedule(p, t, o, p->name, NULL, last ? last->schedule : NULL, report,
+                                             steps, out);
+    p->versions = NULL;
+    return status;
 }
 
 /* After a failed allocation later decisions may be wrong (a coefficient that could not be computed differs

@@ -46,11 +46,14 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
     }
     ++*cursor;
     struct uk_step *own = p->steps;
+    struct uk_version all_sizes = {.condition = NULL};
     struct uk_mark before = uk_arena_mark(&p->arena);
 
     p->steps = NULL;
+    p->versions = &all_sizes;
     status = automatic(p, options ? options : &none, steps);
     p->steps = own;
+    p->versions = NULL;
     uk_arena_release(&p->arena, before);
     return status;
 }

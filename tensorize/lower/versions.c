@@ -16,7 +16,8 @@ struct lowering {
     struct uk_text *report, *steps;
     struct uk_function_version **end;            /* end of the list of lowered versions */
     struct uk_index *condition[UK_MAX_VERSIONS]; /* of the versions to lower; NULL: the last one */
-    int number[UK_MAX_VERSIONS];                 /* number of each in the program */
+    const struct uk_wanted_tile *tile[UK_MAX_VERSIONS];
+    int number[UK_MAX_VERSIONS]; /* number of each in the program */
     int count;
 };
 
@@ -50,6 +51,7 @@ static enum uk_status select_versions(struct lowering *l) {
         const bool is_last = !v->condition || is_certain(v->condition);
 
         l->condition[l->count] = is_last ? NULL : v->condition;
+        l->tile[l->count] = v->wanted_tile;
         l->number[l->count++] = number;
         if (is_last)
             break;
@@ -94,7 +96,8 @@ static enum uk_status lower_version(struct lowering *l, int i, const struct uk_s
     p->assumes = uk_assumptions_with(&p->arena, p, condition);
     enum uk_status status = UK_OUT_OF_MEMORY;
     if (name && !p->arena.failed && copy_steps(&p->arena, steps, l->number[i], &p->steps))
-        status = uk_lower_schedule(p, l->target, l->options, name, last, l->report, l->steps, out);
+        status =
+            uk_lower_schedule(p, l->target, l->options, name, l->tile[i], last, l->report, l->steps, out);
     p->steps = steps;
     p->assumes = assumes;
     return status;

@@ -128,13 +128,20 @@ static void count_values(struct uk_product *p) {
     }
 }
 
+bool uk_device_find_product(struct uk_product *p) {
+    if (!find_axes(p))
+        return false;
+    count_values(p);
+    return true;
+}
+
 /* Computes the sum in parts, by rfactor: the stage becomes the one of the parts, and the one after it adds
  * them. */
 static enum uk_status divide(struct uk_product *p, const struct uk_tile *t) {
-    const int64_t terms = uk_constant_extent(p->st, p->sum), steps = (terms - 1) / t->terms + 1;
+    const int64_t terms = uk_constant_extent(p->st, p->sum), steps = (terms - 1) / t->terms + 1,
+                  each = t->part_terms ? t->part_terms : ((steps - 1) / t->parts + 1) * t->terms;
     struct uk_loop *inner = p->sum, *outer;
-    enum uk_status status =
-        uk_device_split(p->s, p->st, &inner, ((steps - 1) / t->parts + 1) * t->terms, "part", "p", &outer);
+    enum uk_status status = uk_device_split(p->s, p->st, &inner, each, "part", "p", &outer);
 
     return status ? status : uk_device_rfactor(p->s, p->st, outer, p->parts_name);
 }
@@ -164,7 +171,7 @@ static enum uk_status find_product(struct uk_product *p, struct uk_tile *t, bool
         return uk_fail(s->context, UK_REFUSED, st->statement->at,
                        "the matrix has too few rows or columns for a tile");
     const bool fuses = !uk_refusal(s, st->name, UK_DRAFT_ROWS);
-    if (t->parts > 1 && (status = divide(p, t)))
+    if (uk_device_has_parts(t) && (status = divide(p, t)))
         return status;
     if (fuses && ((status = uk_begin_draft(s, st, UK_DRAFT_ROWS)) || (status = uk_fuse_rows(s, st))))
         return status;
@@ -243,6 +250,10 @@ static enum uk_status order(struct uk_product *p, const struct uk_tile *t) {
                 order[n++] = st->loop[i];
         p->place = reduced ? p->place : order[n - 1];
     }
+    /* Axis x is the first one's of those with as many values: never that of the parts, which are fewer. */
+    if (t->part_terms)
+        for (int i = 0; i < axes; i++)
+            blocks[i] = order[(i + axes - 2) % axes];
     order[n++] = p->k_blocks;
     add_loops(order, &n, d.thread, d.threads);
     order[n++] = p->k_inner;

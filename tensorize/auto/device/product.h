@@ -38,12 +38,39 @@ struct uk_tile {
     int terms;                    /* of the sum in shared memory: a step */
     int group;           /* terms that are next to each other in shared memory, for one instruction */
     int64_t parts;       /* of the sum, each computed by other blocks */
+    int part_terms;      /* instead of `parts`: terms of each part except the last one; 0: `parts` counts */
     double instructions; /* per thread and k iteration, for arithmetic */
 };
+
+/* The tile of one stage, in one version of the program. */
+struct uk_wanted_tile {
+    const char *stage;
+    struct uk_tile tile;
+};
+
+static inline bool uk_device_has_parts(const struct uk_tile *t) {
+    return t->part_terms || t->parts > 1;
+}
+
+/* Finds the product's axes, operands and counts. False: the stage is no product. */
+bool uk_device_find_product(struct uk_product *p);
 
 /* tile.c: chooses the tile for which the launch takes the fewest cycles by uk_device_time(), among those of
  * the target's kernels and some of plain loops. *found false: all are refused. */
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found);
+/* The tile of the registry's kernel with this number, for blocks of any size. False: it cannot compute the
+ * product. */
+bool uk_device_kernel_tile(const struct uk_product *p, int kernel, struct uk_tile *out);
+/* What a tile may have, in powers of two: threads, or waves, along either axis of a block, and terms in a
+ * step. */
+struct uk_tile_range {
+    int min_threads, max_threads, min_terms, max_terms;
+};
+struct uk_tile_range uk_device_tile_range(const struct uk_tile *t);
+/* The estimated cycles of all launches, of which at most `most` blocks, AUTO_COUNTED_BLOCKS or fewer, are
+ * added up one by one. DBL_MAX: the tile does not fit; UK_TILE_NO_MEMORY. */
+double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t, uint64_t most);
+enum { UK_TILE_NO_MEMORY = -1 };
 /* The only kernel that may compute the product, without parts of the sum; an empty string: none; NULL: any.
  */
 const char *uk_device_wanted_kernel(const struct uk_product *p);
@@ -85,7 +112,9 @@ struct uk_map *uk_device_wave_layout(const struct uk_product *p, const struct uk
 /* Orders the loops of the copy into that layout. */
 enum uk_status uk_device_wave_copy(struct uk_product *p, struct uk_stage *copy);
 
-/* window.c: if a or b, the operands of a product, is read in windows, the product reads a matrix in its
+/* window.c. True if the address of operand o moves by other amounts than a matrix's, or it has a border. */
+bool uk_device_is_window(const struct uk_stage *st, int o);
+/* If a or b, the operands of a product, is read in windows, the product reads a matrix in its
  * place, and its sum is one loop; others stay as they are. */
 enum uk_status uk_device_im2col(struct uk_schedule *s, struct uk_stage *st, int a, int b);
 

@@ -6,6 +6,7 @@
  * small output is divided into parts, which a second kernel adds.
  */
 #include <float.h>
+#include <limits.h>
 #include <string.h>
 #include "product.h"
 #include "registry/operation.h"
@@ -230,14 +231,22 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
     };
 }
 
+/* Number of parts of the sum. */
+static double parts_of(const struct uk_product *p, const struct uk_tile *t) {
+    const double terms = uk_values_estimate(p->s, p->st, p->sum);
+
+    return t->part_terms ? ceiling(terms, (double)t->part_terms) : (double)t->parts;
+}
+
 /* Cycles of adding the parts: a launch that reads all of them. */
 static double cycles_of_parts(const struct uk_product *p, const struct uk_tile *t) {
     const struct uk_device *d = &p->s->target->machine.core.device;
+    const double parts = parts_of(p, t);
     const double bytes = uk_elements(p->s, p->st->operand[0].tensor) * (double)bytes_of_operand(p, 0),
-                 memory = (double)(t->parts + 1) * bytes / d->memory_rate,
-                 alone = 2 * d->latency.memory + INSTRUCTION * (double)t->parts;
+                 memory = (parts + 1) * bytes / d->memory_rate,
+                 alone = 2 * d->latency.memory + INSTRUCTION * parts;
 
-    return t->parts == 1 ? 0 : d->launch + (memory > alone ? memory : alone);
+    return uk_device_has_parts(t) ? d->launch + (memory > alone ? memory : alone) : 0;
 }
 
 /* ---- the launch ---- */
@@ -256,10 +265,11 @@ struct grid {
 
 static struct grid grid_of(const struct uk_product *p, const struct uk_tile *t) {
     const double columns = p->column_values, tile_rows = t->rows * t->threads,
-                 tile_columns = t->columns * t->threads,
-                 terms = ceiling(uk_values_estimate(p->s, p->st, p->sum), (double)t->parts),
+                 tile_columns = t->columns * t->threads, sum = uk_values_estimate(p->s, p->st, p->sum),
+                 terms = t->part_terms && (double)t->part_terms < sum ? (double)t->part_terms
+                                                                      : ceiling(sum, (double)t->parts),
                  steps = p->more_terms * ceiling(terms, t->terms);
-    const double n[AXES] = {p->others * (double)t->parts, ceiling(p->row_values, tile_rows),
+    const double n[AXES] = {p->others * parts_of(p, t), ceiling(p->row_values, tile_rows),
                             ceiling(columns, tile_columns)};
     struct grid g = {.all = n[OTHERS] * n[ROWS] * n[COLUMNS]};
     int most = OTHERS, at = 0;
@@ -294,13 +304,10 @@ static struct uk_block_time time_of(const struct grid *g, uint64_t block) {
     return g->time[at[ROWS] + 1 == g->n[ROWS]][at[COLUMNS] + 1 == g->n[COLUMNS]];
 }
 
-enum { NO_MEMORY = -1 };
-
-/* The cycles of all launches; DBL_MAX: the tile does not fit; NO_MEMORY. */
-static double estimate(const struct uk_product *p, const struct uk_tile *t) {
+double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t, uint64_t most) {
     struct uk_core core = p->s->target->machine.core;
     const struct grid g = grid_of(p, t);
-    const bool is_sample = g.blocks > AUTO_COUNTED_BLOCKS;
+    const bool is_sample = g.blocks > most;
     struct uk_block_time all[AUTO_COUNTED_BLOCKS];
     struct uk_device_launch l = {.blocks = g.blocks,
                                  .block = all,
@@ -318,14 +325,14 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
 
     if (is_sample) {
         core.device.units = 1;
-        l.blocks = of_unit < AUTO_COUNTED_BLOCKS ? (uint64_t)of_unit : AUTO_COUNTED_BLOCKS;
+        l.blocks = of_unit < (double)most ? (uint64_t)of_unit : most;
         for (stride = g.blocks / l.blocks; gcd((int64_t)stride, (int64_t)g.blocks) != 1;)
             stride++;
     }
     for (uint64_t i = 0; i < l.blocks; i++)
         all[i] = time_of(&g, i * stride % g.blocks);
     if (!uk_device_time(&core, &l, &time))
-        return NO_MEMORY;
+        return UK_TILE_NO_MEMORY;
     return time.cycles * (is_sample ? of_unit / (double)l.blocks : 1) + cycles_of_parts(p, t);
 }
 
@@ -333,7 +340,7 @@ static double estimate(const struct uk_product *p, const struct uk_tile *t) {
 
 struct choice {
     struct uk_tile tile;
-    double cycles; /* NO_MEMORY is less than any */
+    double cycles; /* UK_TILE_NO_MEMORY is less than any */
 };
 
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t) {
@@ -341,6 +348,10 @@ const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile
     const int threads = uk_device_block_threads(p, t);
     const char *each = t->wave ? " a wave" : "";
 
+    if (t->part_terms)
+        return uk_format(
+            a, "tiles of %d x %d in blocks of %d threads, %d terms a step, parts of the sum of %d terms",
+            t->rows, t->columns, threads, t->terms, t->part_terms);
     return t->parts == 1
                ? uk_format(a, "tiles of %d x %d%s in blocks of %d threads, %d terms a step", t->rows,
                            t->columns, each, threads, t->terms)
@@ -353,7 +364,7 @@ const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile
 static bool is_refused(const struct uk_product *p, const struct uk_tile *t) {
     const char *name = p->s->refused ? uk_device_tile_name(p, t) : NULL;
 
-    return name && uk_refusal(p->s, t->parts == 1 ? p->st->name : p->parts_name, name);
+    return name && uk_refusal(p->s, uk_device_has_parts(t) ? p->parts_name : p->st->name, name);
 }
 
 /* The number of parts of the sum that may be tried: those of constant sizes, each of a few steps. */
@@ -372,17 +383,25 @@ const char *uk_device_wanted_kernel(const struct uk_product *p) {
     return stage && !strcmp(stage, p->st->name) ? p->s->wanted_kernel : NULL;
 }
 
-/* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, with up to this
- * many terms a step and any number of parts, and updates *best. */
+struct uk_tile_range uk_device_tile_range(const struct uk_tile *t) {
+    if (t->wave)
+        return (struct uk_tile_range){1, MAX_WAVES_PER_AXIS, MIN_WAVE_GROUPS * t->group,
+                                      MAX_WAVE_GROUPS * t->group};
+    return (struct uk_tile_range){MIN_THREADS_PER_AXIS, MAX_THREADS_PER_AXIS, MIN_TERMS * t->group,
+                                  MAX_TERMS * t->group};
+}
+
+/* Considers this tile in blocks of each number of threads, with up to this many terms a step and any number
+ * of parts, and updates *best. */
 static void consider_tile(const struct uk_product *p, struct uk_tile t, int most_terms, struct choice *best) {
     const int64_t most = uk_device_wanted_kernel(p) ? 1 : most_parts(p);
+    const struct uk_tile_range r = uk_device_tile_range(&t);
 
-    for (t.threads = t.wave ? MAX_WAVES_PER_AXIS : MAX_THREADS_PER_AXIS;
-         t.threads >= (t.wave ? 1 : MIN_THREADS_PER_AXIS); t.threads /= 2)
-        for (t.terms = (t.wave ? MIN_WAVE_GROUPS : MIN_TERMS) * t.group; t.terms <= most_terms * t.group;
-             t.terms *= 2)
+    for (t.threads = r.max_threads; t.threads >= r.min_threads; t.threads /= 2)
+        for (t.terms = r.min_terms; t.terms <= r.max_terms && t.terms <= most_terms; t.terms *= 2)
             for (t.parts = 1; t.parts <= most; t.parts *= 2) {
-                const double cycles = is_refused(p, &t) ? DBL_MAX : estimate(p, &t);
+                const double cycles =
+                    is_refused(p, &t) ? DBL_MAX : uk_device_tile_cycles(p, &t, AUTO_COUNTED_BLOCKS);
 
                 if (cycles < best->cycles)
                     *best = (struct choice){t, cycles};
@@ -414,29 +433,50 @@ static bool has_types(const struct uk_product *p, const struct uk_kernel *k) {
     }
 }
 
+bool uk_device_kernel_tile(const struct uk_product *p, int kernel, struct uk_tile *out) {
+    const struct uk_kernel *k = uk_kernel_at(kernel);
+    const bool is_wave = uk_kernel_operation(k)->form == UK_OP_WAVE;
+    const char *wanted = uk_device_wanted_kernel(p);
+    char lacks[64];
+
+    *out = (struct uk_tile){.rows = uk_kernel_mr(k),
+                            .columns = uk_kernel_nr(k),
+                            .wave = is_wave ? k : NULL,
+                            .group = uk_kernel_kr(k),
+                            .parts = 1,
+                            .instructions = (uk_kernel_fma(k) + uk_kernel_other(k)) / uk_kernel_kr(k)};
+    return (is_wave || uk_kernel_operation(k)->form == UK_OP_SHARED) && has_types(p, k) &&
+           (!is_wave || uk_device_has_groups(p, out)) && (!wanted || !strcmp(wanted, uk_kernel_symbol(k))) &&
+           !uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks);
+}
+
+/* True if a version of the program wants this tile, and it was not refused. */
+static bool takes_wanted(const struct uk_product *p, struct uk_tile *out) {
+    const struct uk_wanted_tile *w = p->s->wanted_tile;
+
+    if (!w || strcmp(w->stage, p->st->name) != 0 || (uk_device_has_parts(&w->tile) && !p->parts_name) ||
+        is_refused(p, &w->tile))
+        return false;
+    *out = w->tile;
+    return true;
+}
+
 enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile *out, bool *found) {
     struct choice best = {.cycles = DBL_MAX};
     const char *wanted = uk_device_wanted_kernel(p);
     bool has_kernels = false;
-    char lacks[64];
+    struct uk_tile t;
 
-    for (int i = 0; i < uk_kernel_count(); i++) {
-        const struct uk_kernel *k = uk_kernel_at(i);
-        const bool is_wave = uk_kernel_operation(k)->form == UK_OP_WAVE;
-        const struct uk_tile t = {.rows = uk_kernel_mr(k),
-                                  .wave = is_wave ? k : NULL,
-                                  .columns = uk_kernel_nr(k),
-                                  .group = uk_kernel_kr(k),
-                                  .instructions = (uk_kernel_fma(k) + uk_kernel_other(k)) / uk_kernel_kr(k)};
-
-        if ((uk_kernel_operation(k)->form != UK_OP_SHARED && !is_wave) || !has_types(p, k) ||
-            (is_wave && !uk_device_has_groups(p, &t)) ||
-            (wanted && strcmp(wanted, uk_kernel_symbol(k)) != 0) ||
-            uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
-            continue;
-        has_kernels = true;
-        consider_tile(p, t, is_wave ? MAX_WAVE_GROUPS : MAX_TERMS, &best);
+    if ((*found = takes_wanted(p, out))) {
+        if (p->s->report)
+            uk_put(p->s->report, "stage %s: %s\n", p->st->name, uk_device_tile_name(p, out));
+        return UK_OK;
     }
+    for (int i = 0; i < uk_kernel_count(); i++)
+        if (uk_device_kernel_tile(p, i, &t)) {
+            has_kernels = true;
+            consider_tile(p, t, INT_MAX, &best);
+        }
     /* Without kernels LLVM compiles tiles of about their size, and smaller ones in any case. It reads all
      * operands of a step ahead, so a step of more terms takes too many registers. */
     if (!has_kernels)

@@ -8,8 +8,7 @@
 #include "auto/stage.h"
 #include "auto/steps.h"
 
-/* True if the address of the operand moves by other amounts than a matrix's, or it has a border. */
-static bool is_window(const struct uk_stage *st, int o) {
+bool uk_device_is_window(const struct uk_stage *st, int o) {
     const struct uk_operand *x = &st->operand[o];
     bool window = x->pad != UK_PAD_NONE;
 
@@ -85,11 +84,11 @@ static enum uk_status make_matrix(struct uk_schedule *s, struct uk_stage *st, in
 }
 
 enum uk_status uk_device_im2col(struct uk_schedule *s, struct uk_stage *st, int a, int b) {
-    const int window = is_window(st, a) ? a : b;
+    const int window = uk_device_is_window(st, a) ? a : b;
     enum uk_status status;
 
-    if (!is_window(st, window) || is_window(st, a + b - window) || !may_be_matrix(st, window) ||
-        uk_refusal(s, st->name, UK_DRAFT_IM2COL))
+    if (!uk_device_is_window(st, window) || uk_device_is_window(st, a + b - window) ||
+        !may_be_matrix(st, window) || uk_refusal(s, st->name, UK_DRAFT_IM2COL))
         return UK_OK;
     if ((status = uk_begin_draft(s, st, UK_DRAFT_IM2COL)) || (status = order_sum(s, st, a + b - window)) ||
         (status = make_matrix(s, st, window)))
