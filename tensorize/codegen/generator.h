@@ -53,6 +53,8 @@ struct uk_cg_frame {
     bool in_parallel;
 };
 
+struct uk_parameters;
+
 struct uk_codegen {
     struct uk_build *build;
     const struct uk_target *target; /* the build's target, or the host's for the host part */
@@ -84,7 +86,11 @@ struct uk_codegen {
     const struct uk_node *launch;
     LLVMValueRef thread_id[UK_AXES], block_id[UK_AXES];
     struct uk_spread *spread;
-    int serial_loops;      /* number of enclosing loops that are not over blocks or threads */
+    int serial_loops; /* number of enclosing loops that are not over blocks or threads */
+    const struct uk_parameters *parameters; /* of the kernel */
+    /* The kernel has more sizes and addresses than scalar registers hold beside the conditions of its loops.
+     */
+    bool spares_registers;
     bool is_one_each;      /* every thread that reaches this point has its own iteration */
     bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
     LLVMMetadataRef group; /* access group of a loop with independent iterations, or NULL */
@@ -92,6 +98,14 @@ struct uk_codegen {
     bool chooses;          /* the innermost loop so far has a select that branches, since it reads memory */
 };
 
+/* True if the value differs between the threads of a block. */
+bool uk_cg_varies(const struct uk_codegen *g, const struct uk_index *e);
+/* launch.c: loads the kernel's parameters again, so that those which only the following nodes use take no
+ * registers before. */
+void uk_cg_reload_parameters(struct uk_codegen *d);
+/* A thread's own value, about which LLVM knows nothing at this point: what is computed from it is not moved
+ * out of loops. */
+LLVMValueRef uk_cg_hide_own(struct uk_codegen *g, LLVMValueRef value);
 /* index.c */
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);

@@ -222,13 +222,16 @@ static LLVMMetadataRef unrolling(struct uk_codegen *g, const struct uk_node *n) 
 }
 
 /* Sets the metadata of a loop. An edge fits into few vectors: masked ones are faster than a scalar remainder.
- * A GPU's loop that reads under a condition stays scalar: its vectors of conditions make LLVM 19 abort in
- * some cases (SIFixSGPRCopies), and their elements are read one by one anyway. */
+ * A GPU's loop that reads under a condition, or whose end is not constant, stays scalar: its vectors of
+ * conditions take many SGPRs and make LLVM 19 abort in some cases (SIFixSGPRCopies), and their elements are
+ * read one by one anyway. */
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
                     no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[8] = {NULL};
-    const bool is_scalar = (g->target->arch->is_device && g->chooses) || is_around_rows(g, n);
+    const bool is_constant = n->lower->op == UK_I_INT && n->upper->op == UK_I_INT,
+               is_scalar =
+                   (g->target->arch->is_device && (g->chooses || !is_constant)) || is_around_rows(g, n);
     const bool is_bytes = !is_scalar && is_row_of_bytes(g, n),
                is_part = !is_scalar && is_part_of_vector(g, n);
     size_t count = 1;

@@ -193,6 +193,8 @@ LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
         l = uk_cg_index(g, e->a);
         r = uk_cg_index(g, e->b);
         uk_cg_narrow(g, e->a, e->b, &l, &r);
+        if (g->launch && g->spares_registers && !uk_index_is_int(e->b, NULL) && uk_cg_varies(g, e->a))
+            l = uk_cg_hide_own(g, l);
         return LLVMBuildICmp(g->b, predicate[e->op], l, r, "");
     case UK_I_AND:
         l = uk_cg_condition(g, e->a);
@@ -215,43 +217,10 @@ static const struct uk_place *find_place(struct uk_codegen *g, const struct uk_t
     return NULL;
 }
 
-/* True if the value differs between the threads of a block. */
-static bool varies(const struct uk_codegen *g, const struct uk_index *e) {
+bool uk_cg_varies(const struct uk_codegen *g, const struct uk_index *e) {
     const struct uk_binding *b = e && e->op == UK_I_VAR ? uk_cg_binding(g, e->var) : NULL;
 
-    return b ? b->varies : e && (varies(g, e->a) || varies(g, e->b) || varies(g, e->c));
-}
-
-/* An offset in two parts: sum[0] is the same in all threads of a block, sum[1], in this range, is not. */
-struct parts {
-    LLVMValueRef sum[2];
-    struct uk_interval range;
-};
-
-/* Adds e * times. */
-static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef times, struct parts *p) {
-    const bool own = varies(g, e);
-
-    if (own && (e->op == UK_I_ADD || e->op == UK_I_SUB)) {
-        add_parts(g, e->a, times, p);
-        if (e->op == UK_I_SUB)
-            times = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times);
-        add_parts(g, e->b, times, p);
-        return;
-    }
-    if (own && e->op == UK_I_NEG) {
-        add_parts(g, e->a, uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times), p);
-        return;
-    }
-    if (own && e->op == UK_I_MUL && e->a->op == UK_I_INT) {
-        add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), p);
-        return;
-    }
-    p->sum[own] =
-        uk_cg_arithmetic(g, UK_I_ADD, p->sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
-    if (own)
-        p->range = uk_cg_add_product(p->range, uk_cg_range(g, e),
-                                     LLVMIsAConstantInt(times) ? LLVMConstIntGetSExtValue(times) : INT64_MAX);
+    return b ? b->varies : e && (uk_cg_varies(g, e->a) || uk_cg_varies(g, e->b) || uk_cg_varies(g, e->c));
 }
 
 void uk_cg_hide(struct uk_codegen *g, LLVMValueRef *v, unsigned n) {
@@ -282,6 +251,44 @@ void uk_cg_hide(struct uk_codegen *g, LLVMValueRef *v, unsigned n) {
     uk_text_free(constraints.text);
 }
 
+LLVMValueRef uk_cg_hide_own(struct uk_codegen *g, LLVMValueRef value) {
+    if (!LLVMIsConstant(value))
+        uk_cg_hide(g, &value, 1);
+    return value;
+}
+
+/* An offset in two parts: sum[0] is the same in all threads of a block, sum[1], in this range, is not. */
+struct parts {
+    LLVMValueRef sum[2];
+    struct uk_interval range;
+};
+
+/* Adds e * times. */
+static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef times, struct parts *p) {
+    const bool own = uk_cg_varies(g, e);
+
+    if (own && (e->op == UK_I_ADD || e->op == UK_I_SUB)) {
+        add_parts(g, e->a, times, p);
+        if (e->op == UK_I_SUB)
+            times = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times);
+        add_parts(g, e->b, times, p);
+        return;
+    }
+    if (own && e->op == UK_I_NEG) {
+        add_parts(g, e->a, uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times), p);
+        return;
+    }
+    if (own && e->op == UK_I_MUL && e->a->op == UK_I_INT) {
+        add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), p);
+        return;
+    }
+    p->sum[own] =
+        uk_cg_arithmetic(g, UK_I_ADD, p->sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
+    if (own)
+        p->range = uk_cg_add_product(p->range, uk_cg_range(g, e),
+                                     LLVMIsAConstantInt(times) ? LLVMConstIntGetSExtValue(times) : INT64_MAX);
+}
+
 /* The base and the scalar offset, and a thread's own offset in 32 bits: a form that loads and stores have.
  * LLVM takes it only if it sees the conversion to 64 bits next to the access, so an empty asm statement,
  * executed in each iteration, hides the own offset. NULL: the offset may need more bits; or no vector is
@@ -297,8 +304,7 @@ static LLVMValueRef scalar_base(struct uk_codegen *g, const struct uk_tensor *t,
     LLVMValueRef own = LLVMBuildNUWMul(g->b, LLVMBuildTrunc(g->b, p->sum[1], g->i32, ""),
                                        LLVMConstInt(g->i32, (unsigned long long)bytes, false), "");
 
-    uk_cg_hide(g, &own, 1);
-    own = LLVMBuildZExt(g->b, own, g->i64, "");
+    own = LLVMBuildZExt(g->b, uk_cg_hide_own(g, own), g->i64, "");
     base = LLVMBuildGEP2(g->b, type, base, &shared, 1, t->name);
     return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
 }

@@ -17,18 +17,18 @@ struct parameter {
     const struct uk_place *place;
 };
 
-struct parameters {
+struct uk_parameters {
     unsigned count;
     struct parameter *list;
     LLVMTypeRef *type;
 };
 
-static void add(struct parameters *p, struct parameter one) {
+static void add(struct uk_parameters *p, struct parameter one) {
     p->list[p->count++] = one;
 }
 
 /* The generator's lists are in reverse order; a variable's value is that of its innermost loop. */
-static bool list_parameters(struct uk_codegen *g, struct parameters *p) {
+static bool list_parameters(struct uk_codegen *g, struct uk_parameters *p) {
     size_t capacity = 1;
 
     for (const struct uk_binding *b = g->bindings; b; b = b->next)
@@ -37,8 +37,8 @@ static bool list_parameters(struct uk_codegen *g, struct parameters *p) {
         capacity++;
     for (const struct uk_place *t = g->places; t; t = t->next)
         capacity++;
-    *p = (struct parameters){.list = uk_alloc(&g->arena, capacity * sizeof *p->list),
-                             .type = uk_alloc(&g->arena, capacity * sizeof(LLVMTypeRef))};
+    *p = (struct uk_parameters){.list = uk_alloc(&g->arena, capacity * sizeof *p->list),
+                                .type = uk_alloc(&g->arena, capacity * sizeof(LLVMTypeRef))};
     if (!p->list || !p->type)
         return false;
     for (const struct uk_place *t = g->places; t; t = t->next)
@@ -106,7 +106,7 @@ static void mark_kernel(struct uk_codegen *d, const struct uk_node *n) {
                           LLVMMDNodeInContext2(d->llvm, shape, UK_AXES));
 }
 
-static void bind_parameters(struct uk_codegen *d, const struct parameters *p) {
+static void bind_parameters(struct uk_codegen *d, const struct uk_parameters *p) {
     for (unsigned i = 0; i < p->count; i++) {
         const struct parameter *one = &p->list[i];
         LLVMValueRef v = LLVMIsConstant(one->value) ? one->value : LLVMGetParam(d->function, i);
@@ -174,8 +174,56 @@ static LLVMValueRef number(struct uk_codegen *d, const char *intrinsic) {
     return LLVMBuildZExt(d->b, n, d->i64, "");
 }
 
+void uk_cg_reload_parameters(struct uk_codegen *d) {
+    const struct uk_kernel_code *code = &d->target->arch->kernel;
+    const struct uk_parameters *p = d->parameters;
+
+    if (!code->arguments)
+        return;
+    LLVMTypeRef at = LLVMPointerTypeInContext(d->llvm, code->arguments_space),
+                of = LLVMFunctionType(at, NULL, 0, false), same = LLVMFunctionType(at, &at, 1, false),
+                all = LLVMStructTypeInContext(d->llvm, p->type, p->count, false);
+    LLVMValueRef hide = LLVMGetInlineAsm(same, "", 0, code->shared_value, strlen(code->shared_value), true,
+                                         false, LLVMInlineAsmDialectATT, false),
+                 arguments = LLVMBuildCall2(d->b, of, uk_cg_declare(d, code->arguments, of), NULL, 0, "");
+
+    arguments = LLVMBuildCall2(d->b, same, hide, &arguments, 1, "arguments");
+    for (unsigned i = 0; i < p->count; i++) {
+        const struct parameter *one = &p->list[i];
+
+        if (one->scalar || LLVMIsConstant(one->value))
+            continue;
+        LLVMValueRef v =
+            LLVMBuildLoad2(d->b, p->type[i], LLVMBuildStructGEP2(d->b, all, arguments, i, ""), "");
+
+        if (one->binding)
+            uk_cg_bind(d, one->binding->var, v, one->binding->range);
+        else
+            uk_cg_place(d, one->place->tensor, v, NULL);
+    }
+}
+
+static bool has_calls(const struct uk_node *n) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_CALL || has_calls(n->body) || has_calls(n->other))
+            return true;
+    return false;
+}
+
+/* True if the kernel needs too many scalar registers, unless it loads parameters again and compares in each
+ * iteration, which takes a few percent of the time. Copies for microkernels have fewer conditions. */
+static bool has_many_values(const struct uk_parameters *p, bool calls_kernels) {
+    enum { MAX_WITH_KERNELS = 9, MAX_OF_LOOPS = 7 };
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < p->count; i++)
+        n += !LLVMIsConstant(p->list[i].value);
+    return n > (calls_kernels ? MAX_WITH_KERNELS : MAX_OF_LOOPS);
+}
+
 /* Generates the kernel; returns its name. */
-static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n, const struct parameters *p) {
+static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n,
+                                const struct uk_parameters *p) {
     const struct uk_kernel_code *code = &d->target->arch->kernel;
     const char *name =
         uk_format(&d->arena, "%s_%s_%d", d->f->program->name, n->stage ? n->stage : "kernel", d->tasks++);
@@ -183,6 +231,8 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n, c
     d->function = LLVMAddFunction(d->module, name ? name : "",
                                   LLVMFunctionType(LLVMVoidTypeInContext(d->llvm), p->type, p->count, false));
     d->launch = n;
+    d->parameters = p;
+    d->spares_registers = has_many_values(p, has_calls(n->body));
     d->bindings = NULL;
     d->scalars = NULL;
     d->places = NULL;
@@ -204,7 +254,7 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n, c
 /* ---- the host ---- */
 
 /* Stores the arguments like a struct. */
-static LLVMValueRef store_arguments(struct uk_codegen *g, const struct parameters *p, unsigned *bytes) {
+static LLVMValueRef store_arguments(struct uk_codegen *g, const struct uk_parameters *p, unsigned *bytes) {
     LLVMTypeRef type = LLVMStructTypeInContext(g->llvm, p->type, p->count, false);
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(g->module);
     LLVMValueRef at = uk_cg_variable(g, type, "arguments");
@@ -254,7 +304,7 @@ static LLVMValueRef find_kernel(struct uk_codegen *g, const char *name) {
 
 /* uk_gpu_launch(gpu, kernel, grid, block, 0, arguments, bytes) */
 static void call_launch(struct uk_codegen *g, const struct uk_node *n, const char *name,
-                        const struct parameters *p) {
+                        const struct uk_parameters *p) {
     LLVMTypeRef type = LLVMFunctionType(
         g->i32, (LLVMTypeRef[]){g->ptr, g->ptr, g->ptr, g->ptr, g->size, g->ptr, g->size}, 7, false);
     LLVMValueRef grid[UK_AXES], block[UK_AXES], kernel = find_kernel(g, name);
@@ -277,7 +327,7 @@ static void call_launch(struct uk_codegen *g, const struct uk_node *n, const cha
 
 void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n) {
     struct uk_codegen *d = g->device;
-    struct parameters p;
+    struct uk_parameters p;
 
     if (!list_parameters(g, &p)) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);

@@ -142,6 +142,11 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
     LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
     bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
 
+    /* Otherwise comparisons with a thread's own bounds are moved out of loops, and each takes SGPRs there. */
+    if (g->spares_registers && uk_cg_varies(g, n->upper))
+        upper = uk_cg_hide_own(g, upper);
+    if (g->spares_registers && uk_cg_varies(g, n->lower))
+        lower = uk_cg_hide_own(g, lower);
     if (g->launch && !(starts && ends) && selects_variable(g, n->body, n->var))
         conditional_loop(g, n, lower, upper);
     else if (uk_cg_copies_words(g, n))
@@ -368,10 +373,36 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
     uk_cg_end_wave(g, n);
 }
 
+static bool has_barrier(const struct uk_node *n) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_BARRIER || has_barrier(n->body) || has_barrier(n->other))
+            return true;
+    return false;
+}
+
+/* True for a loop of a GPU's kernel in which threads wait for each other, the long part of its work. */
+static bool is_main_loop(const struct uk_codegen *g, const struct uk_node *n) {
+    return g->launch && g->spares_registers && n->op == UK_N_FOR && n->loop == UK_LOOP_SERIAL &&
+           has_barrier(n->body);
+}
+
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
-    for (; n && !g->status; n = n->next)
+    struct uk_place *places = g->places;
+    struct uk_binding *outside = g->bindings;
+    bool reloads = false;
+
+    for (; n && !g->status; n = n->next) {
         if (uk_cg_runs_in_some_threads(g, n))
             uk_cg_kernel_node(g, n);
         else
             uk_cg_node(g, n);
+        if (reloads || !n->next || !is_main_loop(g, n))
+            continue;
+        uk_cg_reload_parameters(g);
+        reloads = true;
+    }
+    if (reloads) {
+        g->places = places;
+        g->bindings = outside;
+    }
 }

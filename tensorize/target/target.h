@@ -58,6 +58,11 @@ struct uk_kernel_code {
     /* Constraint of asm statements for a thread's own value of 32 bits, where loads add such a one to a
      * scalar base; or NULL. */
     const char *own_value;
+    /* Name of the LLVM intrinsic that returns the address of the kernel's arguments, its address space, and
+     * constraints of an empty asm statement for a value that all threads share; or NULL. */
+    const char *arguments;
+    unsigned arguments_space;
+    const char *shared_value;
     bool is_text; /* the image is assembly text with its NUL; otherwise a code object */
 };
 

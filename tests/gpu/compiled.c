@@ -59,10 +59,11 @@ static bool check_kernel(struct run *r, const struct uk_amdgpu_kernel *k) {
     const bool has_others = k->n_hidden || k->argument_bytes != last->offset + last->size;
     char what[256];
 
-    if (!k->scratch_bytes && !k->vgpr_spills && !has_others)
+    if (!k->scratch_bytes && !k->vgpr_spills && !k->sgpr_spills && !has_others)
         return true;
-    snprintf(what, sizeof what, "%.99s has %u bytes of scratch memory, spills %u VGPRs%s", k->name,
-             k->scratch_bytes, k->vgpr_spills, has_others ? ", takes arguments that are not its own" : "");
+    snprintf(what, sizeof what, "%.99s has %u bytes of scratch memory, spills %u VGPRs and %u SGPRs%s",
+             k->name, k->scratch_bytes, k->vgpr_spills, k->sgpr_spills,
+             has_others ? ", takes arguments that are not its own" : "");
     run_complain(r, NULL, what);
     return false;
 }
@@ -80,12 +81,8 @@ bool check_kernels(struct run *r, struct kernels *all) {
     if (uk_amdgpu_load(gpu, image, bytes, &object))
         fail_msg("%s: %s", r->repeat_arguments, uk_amdgpu_message(gpu));
     *all = (struct kernels){.count = uk_amdgpu_n_kernels(object)};
-    for (uint32_t i = 0; i < all->count; i++) {
-        const struct uk_amdgpu_kernel *k = uk_amdgpu_kernel(object, i);
-
-        right &= check_kernel(r, k);
-        all->sgpr_spills += k->sgpr_spills;
-    }
+    for (uint32_t i = 0; i < all->count; i++)
+        right &= check_kernel(r, uk_amdgpu_kernel(object, i));
     uk_amdgpu_close(gpu);
     uk_text_free(image);
     return right;

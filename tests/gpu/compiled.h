@@ -23,10 +23,10 @@ void use_order(uint64_t order);
 struct uk_gpu *open_gpu(const char *kind, int ordinal);
 /* Kernels of a program's code object. */
 struct kernels {
-    uint32_t count, sgpr_spills;
+    uint32_t count;
 };
-/* Counts the compiled program's kernels. False, after a complaint: one uses scratch memory, spills VGPRs or
- * takes other arguments than its own. */
+/* Counts the compiled program's kernels. False, after a complaint: one uses scratch memory, spills registers
+ * or takes other arguments than its own. */
 bool check_kernels(struct run *r, struct kernels *all);
 /* For r->call: calls the module on the GPU r->device with operands in device memory of exactly their size,
  * and copies all of them back. */

@@ -3,7 +3,7 @@
  * Products of every type and transposition compiled with `auto` for the simulated GPUs: one function for all
  * sizes, with rows of any stride, called with drawn M, N and K; and one for constant sizes, whose sum may be
  * computed in parts. Results must be the interpreter's (values.h). The simulator must report nothing; the
- * kernels must use no scratch memory and spill no VGPRs.
+ * kernels must use no scratch memory and spill nothing.
  *
  *     product_types [--triples N] [--every N] [--seed N|new] [--only N]
  *
