@@ -16,12 +16,27 @@ static const char *kind_name(enum uk_loop_kind kind) {
 
 /* ---- the step ---- */
 
+int64_t uk_full_extent(const struct uk_stage *st, const struct uk_loop *l) {
+    int64_t least = -1, n;
+
+    for (int b = 0; b < st->bounds; b++) {
+        bool of_blocks = !uk_index_is_int(st->bound[b].upper, &n);
+
+        for (int i = 0; i < st->loops; i++)
+            of_blocks |= st->loop[i]->kind == UK_LOOP_BLOCK && st->bound[b].form.coefficient[st->loop[i]->id];
+        const int64_t c = of_blocks ? 0 : st->bound[b].form.coefficient[l->id];
+        if (c > 0 && (least < 0 || (n - 1) / c + 1 < least))
+            least = n <= 0 ? 0 : (n - 1) / c + 1;
+    }
+    return least < 0 ? uk_constant_extent(st, l) : least;
+}
+
 int64_t uk_axis_weight(const struct uk_stage *st, const struct uk_loop *l) {
     int64_t weight = 1;
 
     for (int i = st->loops; i-- > 0 && st->loop[i] != l;)
         if (st->loop[i]->kind == UK_LOOP_THREAD && st->loop[i]->axis == l->axis)
-            weight *= uk_constant_extent(st, st->loop[i]);
+            weight *= uk_full_extent(st, st->loop[i]);
     return weight;
 }
 
@@ -267,10 +282,10 @@ static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
         any = true;
         if (l->axis == UK_AXES) /* a digit of the thread's number; its weight is set already */
             continue;
-        const int64_t weight = uk_axis_weight(st, l), n = uk_constant_extent(st, l);
+        const int64_t weight = uk_axis_weight(st, l);
 
         l->weight = weight * (l->axis > 0 ? k->block[0] : 1) * (l->axis > 1 ? k->block[1] : 1);
-        l->threads = has_outer_digit(st, i) ? n : k->block[l->axis] / weight;
+        l->threads = has_outer_digit(st, i) ? uk_full_extent(st, l) : k->block[l->axis] / weight;
     }
     if (any)
         return UK_OK;

@@ -209,22 +209,6 @@ static bool is_common(const struct registers *r, const struct uk_loop *l) {
     return true;
 }
 
-/* Iterations of the loop in a full block, ignoring bounds that depend on blocks or on sizes. */
-static int64_t values_of(const struct uk_stage *st, const struct uk_loop *l) {
-    int64_t least = -1, n;
-
-    for (int b = 0; b < st->bounds; b++) {
-        bool of_blocks = !uk_index_is_int(st->bound[b].upper, &n);
-
-        for (int i = 0; i < st->loops; i++)
-            of_blocks |= st->loop[i]->kind == UK_LOOP_BLOCK && st->bound[b].form.coefficient[st->loop[i]->id];
-        const int64_t c = of_blocks ? 0 : st->bound[b].form.coefficient[l->id];
-        if (c > 0 && (least < 0 || (n - 1) / c + 1 < least))
-            least = n <= 0 ? 0 : (n - 1) / c + 1;
-    }
-    return least < 0 ? uk_constant_extent(st, l) : least;
-}
-
 static void find_owners(const struct registers *r, const struct uk_stage *st, const struct uk_operand *x,
                         struct owners *out) {
     memset(out, 0, sizeof *out);
@@ -238,7 +222,7 @@ static void find_owners(const struct registers *r, const struct uk_stage *st, co
                 continue;
             for (; k > 0 && out->of[d][k - 1].coefficient < c; k--)
                 out->of[d][k] = out->of[d][k - 1];
-            out->of[d][k] = (struct owner){l->axis, uk_axis_weight(st, l), c, values_of(st, l), l};
+            out->of[d][k] = (struct owner){l->axis, uk_axis_weight(st, l), c, uk_full_extent(st, l), l};
             out->count[d]++;
         }
 }

@@ -104,6 +104,9 @@ void uk_blocks_of(const struct uk_stage *st, int *host, int *inside);
 /* Returns the stage whose kernel, or loops on the host, contain the stage. A stage attached outside all loops
  * is its own root. */
 struct uk_stage *uk_kernel_root(struct uk_stage *st);
+/* Iterations of a loop over threads in a full block: bounds that depend on blocks or on sizes do not count.
+ */
+int64_t uk_full_extent(const struct uk_stage *st, const struct uk_loop *l);
 /* The increase of the thread's number along the axis of l, a loop over threads of the stage, per iteration:
  * several loops of one axis are its digits, the innermost the lowest. */
 int64_t uk_axis_weight(const struct uk_stage *st, const struct uk_loop *l);
