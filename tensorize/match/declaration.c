@@ -127,22 +127,6 @@ bool uk_match_declare(struct uk_attempt *t) {
 
 /* ---- the nest ---- */
 
-/* A buffer in shared memory in which an iteration of the loop leaves a dimension, since its indices hold only
- * for the program's extent and the tile is extended with zeros; NULL: none. */
-static const struct uk_tensor *left_buffer(const struct uk_stage *v, const struct uk_loop *l) {
-    int64_t extent;
-
-    for (int o = 0; o < v->operands; o++) {
-        const struct uk_tensor *x = v->operand[o].tensor;
-
-        for (int d = 0; d < x->stored_dims && x->scope == UK_SCOPE_SHARED; d++)
-            if (uk_index_is_int(x->stored[d], &extent) &&
-                v->operand[o].index[d].coefficient[l->id] >= extent && extent > 1)
-                return x;
-    }
-    return NULL;
-}
-
 bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     struct uk_schedule *s = t->s;
     int64_t f = t->divisor[axis];
@@ -182,11 +166,6 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     for (int o = 0; o < v->operands && !t->fit && uk_constant_extent(v, outer) == 1; o++)
         for (int d = 0; d < v->operand[o].tensor->stored_dims; d++)
             v->operand[o].index[d].coefficient[outer->id] = 0;
-    const struct uk_tensor *left = t->fit ? NULL : left_buffer(v, outer);
-    if (left)
-        return uk_record_difference(
-            t, "loop %s has at most %lld terms, and %s is copied for more; split it by %lld", l->var->name,
-            (long long)f, left->name, (long long)f);
     t->view = v;
     t->quotient[axis] = outer;
     t->remainder[axis] = inner;

@@ -71,19 +71,18 @@ static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const 
     return false;
 }
 
-/* True if all values of l are inside of each stored dimension with a constant extent. A remainder of it is a
- * plain index where l, before its bound was raised, was below the divisor. */
-static bool is_inside(const struct uk_stage *st, const struct uk_loop *l) {
-    for (int o = 0; o < st->operands; o++)
-        for (int d = 0; d < st->operand[o].tensor->stored_dims; d++) {
-            const struct uk_affine *f = &st->operand[o].index[d];
-            int64_t extent;
+/* True if `extent` iterations of the loop leave a dimension of a buffer. With fewer iterations an index as p
+ * % 8 has been simplified to p, which does not hold beyond them. */
+static bool leaves_buffer(const struct uk_stage *st, const struct uk_loop *l, int64_t extent) {
+    int64_t n;
 
-            if (f->coefficient[l->id] > 0 && uk_index_is_int(st->operand[o].tensor->stored[d], &extent) &&
-                f->coefficient[l->id] * (uk_constant_extent(st, l) - 1) >= extent)
-                return false;
-        }
-    return true;
+    for (int o = 0; o < st->operands; o++)
+        for (int d = 0; d < st->operand[o].tensor->stored_dims; d++)
+            if (st->operand[o].tensor->scope == UK_SCOPE_SHARED &&
+                uk_index_is_int(st->operand[o].tensor->stored[d], &n) &&
+                st->operand[o].index[d].coefficient[l->id] * (extent - 1) >= n)
+                return true;
+    return false;
 }
 
 /* Lets the stage's own loops from `last` on run to their constant extents. */
@@ -96,7 +95,8 @@ static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, 
         if (c <= 0 || !has_room(st, b, l, in) || (uk_is_reduced(st, l) && !adds_zero(s, st, l)))
             continue;
         b->form.coefficient[l->id] = 0;
-        if (uk_constant_extent(st, l) < 0 || !is_inside(st, l))
+        const int64_t extent = uk_constant_extent(st, l);
+        if (extent < 0 || leaves_buffer(st, l, extent))
             b->form.coefficient[l->id] = c;
     }
 }
