@@ -17,11 +17,12 @@
 #define UK_DRAFT_SUMS "plain loops, a row in vectors"
 #define UK_DRAFT_AS_WRITTEN "plain loops"
 /* On GPUs: windows as the rows of a matrix; a kernel for each thread's tile of a product; tiles of pixels for
- * a depthwise convolution; several threads for each sum; vectors of adjacent elements, with sums in
- * registers. */
+ * a depthwise convolution; a matrix read once for few rows; several threads for each sum; vectors of adjacent
+ * elements, with sums in registers. */
 #define UK_DRAFT_IM2COL "windows as rows of a matrix"
 #define UK_DRAFT_KERNEL "the kernel of its tile"
 #define UK_DRAFT_DEPTHWISE "pixels and their windows in shared memory"
+#define UK_DRAFT_FEW_ROWS "several threads for each sum of few rows"
 #define UK_DRAFT_SHARED_SUMS "several threads for each sum"
 #define UK_DRAFT_SPREAD "vectors and registers of a thread"
 

@@ -201,6 +201,45 @@ static bool is_only_loop(const struct uk_bound *b, const struct uk_loop *l) {
     return b->form.coefficient[l->id] == 1;
 }
 
+/* How often the form contains x, the sum of an iterator's loops; 0: it contains none, or not all of them in
+ * proportion. *others: it contains other loops of the stage, too. */
+static int64_t times_in(const struct uk_attaching *a, const struct uk_affine *x, const struct uk_affine *form,
+                        bool *others) {
+    int64_t times = 0;
+
+    *others = false;
+    for (int i = a->prefix; i < a->st->loops; i++) {
+        const int id = a->st->loop[i]->id;
+
+        *others |= !x->coefficient[id] && form->coefficient[id];
+        if (x->coefficient[id] && !times)
+            times = form->coefficient[id] / x->coefficient[id];
+        if (x->coefficient[id] && form->coefficient[id] != times * x->coefficient[id])
+            return 0;
+    }
+    return times;
+}
+
+/* Moves other iterators and their bounds by the offset of iterator k, as often as they contain its loops: a
+ * loop that rfactor made an iterator is also part of the sum's iterator. */
+static enum uk_status move_others(struct uk_attaching *a, int k, const struct uk_affine *offset) {
+    struct uk_stage *st = a->st;
+    const struct uk_affine x = st->iterator[k];
+    enum uk_status status = UK_OK;
+    bool others;
+
+    for (int i = 0; i < st->iterators && !status; i++)
+        if (i != k)
+            status =
+                uk_affine_add(a->s, &st->iterator[i], offset, times_in(a, &x, &st->iterator[i], &others));
+    for (int b = 0; b < st->bounds && !status; b++) {
+        const int64_t times = times_in(a, &x, &st->bound[b].form, &others);
+
+        status = others ? uk_affine_add(a->s, &st->bound[b].form, offset, times) : UK_OK;
+    }
+    return status;
+}
+
 /* Sets iterator k = offset + x, where x is the previous sum of its loops. A single loop is bounded by the
  * part alone; loops from a split keep the ranges that the split gave them. */
 static enum uk_status place_iterator(struct uk_attaching *a, int k, const struct uk_part *part) {
@@ -218,12 +257,15 @@ static enum uk_status place_iterator(struct uk_attaching *a, int k, const struct
         if (loops != 1 || !is_only_loop(&st->bound[b], only))
             st->bound[kept++] = st->bound[b];
     st->bounds = kept;
+    enum uk_status status = move_others(a, k, &part->offset);
+    if (status)
+        return status;
     for (int b = 0; b < part->bounds; b++) {
         struct uk_affine f = part->bound[b].form;
 
         for (int l = 0; l < UK_MAX_LOOPS; l++)
             f.coefficient[l] += x.coefficient[l];
-        enum uk_status status = uk_add_bound(a->s, st, &f, part->bound[b].upper);
+        status = uk_add_bound(a->s, st, &f, part->bound[b].upper);
         if (status)
             return status;
     }

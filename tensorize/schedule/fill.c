@@ -52,8 +52,8 @@ static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, co
     return true;
 }
 
-/* Numbers of a stage's loops outside its buffers: outside the first copy, and outside the last copy in shared
- * memory. */
+/* Numbers of a stage's loops outside its buffers: outside the first copy, and outside the last one from
+ * global memory, which runs only in iterations that the bounds of these loops allow. */
 struct inside {
     int first, last;
 };
@@ -111,7 +111,7 @@ static struct inside filled_inside(const struct uk_schedule *s, const struct uk_
             if (c->parent != at || c == st || c->prefix > st->loops)
                 continue;
             in.first = c->prefix < in.first ? c->prefix : in.first;
-            if (c->operand[0].tensor->scope == UK_SCOPE_SHARED)
+            if (!is_local(c->operand[1].tensor))
                 in.last = c->prefix > in.last ? c->prefix : in.last;
         }
     return in;

@@ -93,7 +93,7 @@ enum uk_status uk_affine_add(struct uk_schedule *s, struct uk_affine *a, const s
             return uk_fail(s->context, UK_REFUSED, (struct uk_position){0},
                            "an index has a coefficient beyond 64 bits; use smaller constants");
     }
-    if (b->rest) {
+    if (b->rest && times) {
         a->rest = uk_sum(s, a->rest, uk_index_op(s->arena, UK_I_MUL, uk_index_int(s->arena, times), b->rest));
         if (!a->rest)
             return uk_out_of_memory(s->context);

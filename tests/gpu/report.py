@@ -153,6 +153,20 @@ def check_estimate(gpu, m, n, k):
         expect(name, int(executed) <= 2 * int(kinds) and int(kinds) <= 32 and int(blocks) > 0, said)
 
 
+def check_few_rows(gpu, m, n, k, lines, transposed):
+    """Blocks read whole lines of the matrix, each line once, and all compute units have as much to do. Lines of the rows
+    are read by each block, so that all lines are a few more."""
+    name = f"{m} x {n} x {k} for {gpu}{', transposed' if transposed else ''}"
+    matrix, access = ("[N, K]", "B[j, k]") if transposed else ("[K, N]", "B[k, j]")
+    rows = folder / "rows.uk"
+    rows.write_text(f"tensor A f32 [M, K]\ntensor B f32 {matrix}\ntensor C f32 [M, N]\nC[i, j] = sum(k) A[i, k] * {access}\n", encoding="utf-8")
+    said = run(uk, "bench", "--static", f"--target=amdgcn-{gpu}", rows, f"--define=M={m}", f"--define=N={n}", f"--define=K={k}")
+    busy = re.search(r"^  cycles: .*; units busy (\d+) %", said, re.M)
+    found = re.search(r"^  lines of \d+ bytes: (\d+) accessed, (\d+) different", said, re.M)
+    expect(name, busy and int(busy[1]) >= 90, said)
+    expect(name, found and int(found[1]) <= lines * int(found[2]), said)
+
+
 def check_data(gpu):
     """Divisions of i64 branch on their operands, of which other blocks compute one: all blocks of both kernels are executed."""
     (folder / "quotients.uk").write_text("tensor A i64 [M, N]\ntensor B i64 [M, N]\ntemp S i64 [M]\ntensor C i64 [M, N]\n"
@@ -184,12 +198,16 @@ Y[n, p, q, c] = min(max(T[n, p, q, c] + bias[c], 0), 6)
 check_data("gfx906")
 check_matrix(128, 128, 256)
 check_data("gfx90a")
-for size in ((256, 256, 256), (512, 512, 512), (1098, 458, 1526), (381, 1030, 508), (128, 128, 8192), (4096, 4096, 4096)):
+for size in ((256, 256, 256), (512, 512, 512), (1098, 458, 1526), (381, 1030, 508), (128, 128, 8192), (4096, 4096, 4096), (121, 214, 931), (16, 4096, 4096)):
     check_estimate("gfx906", *size)
     check_estimate("gfx90a", *size)
 # On gfx90a as many blocks as units would load too many pixels twice: 512 channels are 16 lines.
 for shape in (("gfx906", 112, 64, 1.2, 80), ("gfx90a", 112, 64, 1.2, 80), ("gfx906", 14, 512, 1.2, 80), ("gfx90a", 14, 512, 1.3, 50)):
     check_depthwise(*shape)
+for target in ("gfx906", "gfx90a"):
+    check_few_rows(target, 1, 4096, 1024, 1.05, False)
+    check_few_rows(target, 1, 4096, 1024, 1.05, True)
+    check_few_rows(target, 16, 4096, 4096, 1.25, False)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx906", 64, 60)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx90a", 128, 104)
 check_program(sources / "tests/golden/gpu_matmul.uk", "gfx906", 1, 98)

@@ -208,6 +208,8 @@ enum uk_status uk_auto_device(struct uk_schedule *s) {
         if (!done && !plain)
             status = uk_device_product(s, st, &done);
         if (!done && !plain && !status)
+            status = uk_device_few_rows(s, st, &done);
+        if (!done && !plain && !status)
             status = uk_device_depthwise(s, st, &done);
         if (!done && !plain && !status)
             status = uk_device_rows(s, st, &done);

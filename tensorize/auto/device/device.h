@@ -49,6 +49,8 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);
 /* sum.c: several threads for each sum; then those of a block or wave add their partial sums. *done
  * false: not scheduled, to be spread instead. */
 enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
+/* few_rows.c: a product of a large matrix by few vectors. *done false: the stage is none. */
+enum uk_status uk_device_few_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
 /* product.c: tiles for a product, and the elementwise stage after it. *done false: the stage is no
  * product, or too small. */
 enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done);

@@ -200,8 +200,8 @@ static enum uk_status split_axes(struct uk_product *p, const struct uk_tile *t, 
 
     if (t->wave)
         return uk_device_wave_loops(p, t, out);
-    if ((status = split_axis(p, p->rows, t->rows, t->threads, &r)) ||
-        (status = split_axis(p, p->columns, t->columns, t->threads, &c)))
+    if ((status = split_axis(p, p->rows, t->rows, t->row_threads, &r)) ||
+        (status = split_axis(p, p->columns, t->columns, t->column_threads, &c)))
         return status;
     *out = (struct uk_device_loops){r.block, c.block, 2, 2, {r.thread, c.thread}, {r.inner, c.inner}, {1, 0}};
     return UK_OK;
@@ -357,7 +357,8 @@ static enum uk_status order_copy(struct uk_product *p, struct uk_stage *copy) {
  * the same bank otherwise. */
 static void set_strides(const struct uk_product *p, const struct uk_tile *t, int o, int each,
                         struct uk_step *step) {
-    const int64_t group = t->group, threads = group * UK_GROUP * t->threads, all = group * each * t->threads;
+    const int64_t group = t->group, count = o == p->a ? t->row_threads : t->column_threads,
+                  threads = group * UK_GROUP * count, all = group * each * count;
     const int last = t->group > 1 ? 3 : 2;
 
     if (!step->layout || !uk_device_is_contiguous(&p->st->operand[o], p->k_inner))

@@ -31,9 +31,9 @@ struct uk_product {
     const char *draft;
 };
 
-/* The tile of a block: `threads` x `threads` threads, or waves, each with rows x columns elements. */
+/* The tile of a block: row_threads x column_threads threads, or waves, each with rows x columns elements. */
 struct uk_tile {
-    int rows, columns, threads;
+    int rows, columns, row_threads, column_threads;
     const struct uk_kernel *wave; /* the kernel, if it is of a whole wave; else NULL */
     int terms;                    /* of the sum in shared memory: a step */
     int group;           /* terms that are next to each other in shared memory, for one instruction */
@@ -61,8 +61,8 @@ enum uk_status uk_device_choose_tile(const struct uk_product *p, struct uk_tile 
 /* The tile of the registry's kernel with this number, for blocks of any size. False: it cannot compute the
  * product. */
 bool uk_device_kernel_tile(const struct uk_product *p, int kernel, struct uk_tile *out);
-/* What a tile may have, in powers of two: threads, or waves, along either axis of a block, and terms in a
- * step. */
+/* What a tile may have, in powers of two: threads, or waves, along either axis of a square block, and terms
+ * in a step. */
 struct uk_tile_range {
     int min_threads, max_threads, min_terms, max_terms;
 };
@@ -76,6 +76,10 @@ enum { UK_TILE_NO_MEMORY = -1 };
 const char *uk_device_wanted_kernel(const struct uk_product *p);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
+/* Mean number of lines of adjacent bytes in one of many rows, which begin `pitch` bytes apart. */
+double uk_device_lines_of_run(const struct uk_device *d, double bytes, double pitch);
+/* Cycles of adding the parts of the stage's sums: a launch that reads all of them. */
+double uk_device_cycles_of_parts(const struct uk_schedule *s, const struct uk_stage *st, double parts);
 
 /* The loops of a block's tile. */
 struct uk_device_loops {

@@ -14,9 +14,11 @@
 enum {
     /* rows and columns of a thread's tile if the target has no kernels */
     DEFAULT_TILE = 8,
-    /* threads along either axis of a block: MAX_THREADS_PER_AXIS or MIN_THREADS_PER_AXIS */
-    MAX_THREADS_PER_AXIS = 16,
-    MIN_THREADS_PER_AXIS = 8,
+    /* threads along either axis of a block that is a square */
+    MAX_THREADS = 16,
+    MIN_THREADS = 8,
+    /* an output with at most as many rows or columns is narrow: blocks may be, too */
+    NARROW = 32,
     /* registers besides sums, operands read from shared memory, and copies in flight */
     SPARE_REGISTERS = 10,
     /* registers for tests at edges, if the tile leaves them; measured: 18 to 23 */
@@ -44,6 +46,9 @@ enum {
     MIN_WAVE_GROUPS = 2,
     MAX_WAVE_GROUPS = 8,
     MOST_PARTS = 64,
+    /* part of the units' cycles that counts if memory takes longer: of such tiles, the one that they finish
+     * first */
+    TIE = 64,
 };
 
 static double ceiling(double n, double of) {
@@ -61,6 +66,17 @@ static int words_of(const struct uk_stage *st) {
     return (int)(uk_type_bytes(st->operand[0].tensor->type) + sizeof(float) - 1) / (int)sizeof(float);
 }
 
+/* Number of elements of both operands that a thread copies for a term. */
+static double elements_of(const struct uk_tile *t) {
+    return (double)t->rows / t->column_threads + (double)t->columns / t->row_threads;
+}
+
+/* Bytes of both operands that a block copies for a term. */
+static double term_bytes_of(const struct uk_product *p, const struct uk_tile *t) {
+    return (double)bytes_of_operand(p, p->a) * t->rows * t->row_threads +
+           (double)bytes_of_operand(p, p->b) * t->columns * t->column_threads;
+}
+
 /* Number of registers that a thread needs. */
 static int registers_of(const struct uk_product *p, const struct uk_tile *t) {
     const int read = t->rows + t->columns, words = words_of(p->st);
@@ -68,29 +84,23 @@ static int registers_of(const struct uk_product *p, const struct uk_tile *t) {
     if (t->wave)
         return uk_device_wave_registers(p, t);
     return words * (t->rows * t->columns + read) +
-           (REGISTERS_PER_COPY + words - 1) * read * t->terms / t->group / t->threads + SPARE_REGISTERS;
+           (int)((REGISTERS_PER_COPY + words - 1) * elements_of(t) * t->terms / t->group) + SPARE_REGISTERS;
 }
 
 /* Bytes of a thread's buffers, which have to stay in registers: the sums, and the elements that are loaded
  * one block of k ahead. */
 static int64_t register_bytes_of(const struct uk_product *p, const struct uk_tile *t) {
-    const size_t ahead =
-        (bytes_of_operand(p, p->a) * (size_t)t->rows + bytes_of_operand(p, p->b) * (size_t)t->columns) *
-        (size_t)t->terms / (size_t)t->threads;
-
     if (t->wave)
         return uk_device_wave_register_bytes(p, t);
-    return (int64_t)(bytes_of_operand(p, 0) * (size_t)(t->rows * t->columns) + ahead);
+    return (int64_t)((double)bytes_of_operand(p, 0) * t->rows * t->columns +
+                     term_bytes_of(p, t) * t->terms / uk_device_block_threads(p, t));
 }
 
 /* Bytes of shared memory for both operands, in two slots. */
 static int64_t shared_of(const struct uk_product *p, const struct uk_tile *t) {
-    const size_t step =
-        bytes_of_operand(p, p->a) * (size_t)t->rows + bytes_of_operand(p, p->b) * (size_t)t->columns;
-
     if (t->wave)
         return uk_device_wave_shared(p, t);
-    return 2 * (int64_t)(step * (size_t)t->threads + 2 * UK_GROUP * sizeof(float)) * t->terms;
+    return 2 * (int64_t)(term_bytes_of(p, t) + 2 * UK_GROUP * sizeof(float)) * t->terms;
 }
 
 static double in_last(double all, double tile) {
@@ -99,7 +109,7 @@ static double in_last(double all, double tile) {
 
 /* True if a block extends past the last row or column. */
 static bool has_edges(const struct uk_product *p, const struct uk_tile *t) {
-    const double rows = t->rows * t->threads, columns = t->columns * t->threads;
+    const double rows = t->rows * t->row_threads, columns = t->columns * t->column_threads;
 
     return in_last(p->row_values, rows) < rows || in_last(p->column_values, columns) < columns;
 }
@@ -127,30 +137,31 @@ static double arithmetic(const struct uk_product *p, const struct uk_tile *t) {
 
 /* ---- what a block uses ---- */
 
-/* The elements of the output in a block. Guarded: it extends past the last row or column, so that each access
- * of a copy has a test: a vector along the sum, or a single element. */
+/* The elements of the output in a block. Guarded: the block extends past the last row or column, so that both
+ * copies are made with tests, those of A or of B except where all of the operand's blocks are whole. */
 struct extent {
     double rows, columns;
-    bool is_guarded;
+    bool a_is_guarded, b_is_guarded;
 };
 
 static int64_t gcd(int64_t a, int64_t b) {
     return b ? gcd(b, a % b) : a;
 }
 
-/* Mean number of lines of adjacent bytes in one of many rows, which begin `pitch` bytes apart. */
-static double lines_of_run(const struct uk_device *d, double bytes, double pitch) {
+double uk_device_lines_of_run(const struct uk_device *d, double bytes, double pitch) {
     const double granule = (double)gcd((int64_t)pitch, d->line);
 
     return 1 + (ceiling(bytes, granule) - 1) * granule / d->line;
 }
 
-/* True if a test at an edge is of a vector along the sum, which is whole or does not exist. */
+/* True if a test at an edge is of a vector, which is whole or does not exist. */
 static bool has_guarded_vectors(const struct uk_product *p, int o) {
-    const int64_t terms = uk_constant_extent(p->st, p->sum);
+    const struct uk_loop *axis = o == p->a ? p->rows : p->columns,
+                         *along = uk_device_is_contiguous(&p->st->operand[o], p->sum) ? p->sum : axis;
+    const int64_t n = uk_constant_extent(p->st, along);
 
-    return uk_device_is_contiguous(&p->st->operand[o], p->sum) && terms > 0 &&
-           terms % (READ / (int64_t)bytes_of_operand(p, o)) == 0;
+    return uk_device_is_contiguous(&p->st->operand[o], along) && n > 0 &&
+           n % (READ / (int64_t)bytes_of_operand(p, o)) == 0;
 }
 
 /* Lines that a block loads of an operand in a step, those of each instruction counted once. `axis` is the
@@ -164,9 +175,10 @@ static double lines_of(const struct uk_product *p, const struct uk_tile *t, int 
                  runs = along_sum ? n : terms, all = along_sum ? terms : n;
 
     if (!is_guarded || has_guarded_vectors(p, o))
-        return runs * lines_of_run(d, all * bytes, pitch);
+        return runs * uk_device_lines_of_run(d, all * bytes, pitch);
     /* Each of UK_GROUP instructions loads every UK_GROUP-th element. */
-    return runs * UK_GROUP * lines_of_run(d, (all < UK_GROUP ? 1 : all - UK_GROUP + 1) * bytes, pitch);
+    return runs * UK_GROUP *
+           uk_device_lines_of_run(d, (all < UK_GROUP ? 1 : all - UK_GROUP + 1) * bytes, pitch);
 }
 
 /* Lines that a block stores: each instruction one group of all threads, which are a tile apart; or adjacent
@@ -178,13 +190,13 @@ static double stored_lines(const struct uk_product *p, const struct uk_tile *t, 
 
     if (t->wave)
         return e->rows * ceiling(e->columns, UK_LANE_COLUMNS) *
-               lines_of_run(d, UK_LANE_COLUMNS * bytes, pitch);
-    return e->rows * t->columns / UK_GROUP * lines_of_run(d, run * bytes, pitch);
+               uk_device_lines_of_run(d, UK_LANE_COLUMNS * bytes, pitch);
+    return e->rows * t->columns / UK_GROUP * uk_device_lines_of_run(d, run * bytes, pitch);
 }
 
 /* Accesses of a thread that copies an operand's part of a step, each with a test. */
-static double guarded_copies(const struct uk_product *p, const struct uk_tile *t, int o, int each) {
-    const double elements = (double)each * t->threads * t->terms / uk_device_block_threads(p, t);
+static double guarded_copies(const struct uk_product *p, const struct uk_tile *t, int o, double each) {
+    const double elements = each * t->terms;
 
     return has_guarded_vectors(p, o) ? ceiling(elements * (double)bytes_of_operand(p, o), READ) : elements;
 }
@@ -194,14 +206,17 @@ static double guarded_copies(const struct uk_product *p, const struct uk_tile *t
 static struct uk_block_time block_of(const struct uk_product *p, const struct uk_tile *t, double steps,
                                      const struct extent *e) {
     const struct uk_device *d = &p->s->target->machine.core.device;
-    const int threads = t->threads * t->threads, waves = (threads + d->lanes - 1) / d->lanes;
+    const int threads = uk_device_block_threads(p, t), waves = (threads + d->lanes - 1) / d->lanes;
     const double bytes_a = (double)bytes_of_operand(p, p->a), bytes_b = (double)bytes_of_operand(p, p->b),
                  bytes = t->rows * bytes_a + t->columns * bytes_b, reads = bytes / READ,
-                 copies = bytes * t->terms / t->threads / COPIED,
-                 guards = e->is_guarded
-                              ? guarded_copies(p, t, p->a, t->rows) + guarded_copies(p, t, p->b, t->columns)
-                              : 0,
-                 loads = e->is_guarded ? guards : copies,
+                 copies = term_bytes_of(p, t) * t->terms / threads / COPIED,
+                 copies_a = (double)t->rows * t->row_threads / threads,
+                 copies_b = (double)t->columns * t->column_threads / threads,
+                 guards = (e->a_is_guarded ? guarded_copies(p, t, p->a, copies_a) : 0) +
+                          (e->b_is_guarded ? guarded_copies(p, t, p->b, copies_b) : 0),
+                 unguarded =
+                     (e->a_is_guarded ? 0 : copies_a * bytes_a) + (e->b_is_guarded ? 0 : copies_b * bytes_b),
+                 loads = guards + unguarded * t->terms / COPIED,
                  vector =
                      t->terms * arithmetic(p, t) + INSTRUCTION * (AUTO_STEP_VECTOR + guards * GUARD_VECTOR),
                  scalar = AUTO_STEP_SCALAR + guards * GUARD_SCALAR,
@@ -210,8 +225,8 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
                         (wait > 0 ? t->terms * wait : 0),
                  load = d->latency.memory - step;
 
-    const double lines = steps * (lines_of(p, t, p->a, p->row_values, e->rows, e->is_guarded) +
-                                  lines_of(p, t, p->b, p->column_values, e->columns, e->is_guarded)) +
+    const double lines = steps * (lines_of(p, t, p->a, p->row_values, e->rows, e->a_is_guarded) +
+                                  lines_of(p, t, p->b, p->column_values, e->columns, e->b_is_guarded)) +
                          stored_lines(p, t, e);
     if (t->wave) {
         struct uk_block_time time;
@@ -224,7 +239,8 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
         .issue = {(float)(waves * steps * vector), (float)(waves * steps * INSTRUCTION * scalar),
                   (float)(waves * steps * INSTRUCTION * loads),
                   (float)(waves * steps * INSTRUCTION * (t->terms * reads + copies))},
-        .shared = (float)(steps * t->terms * bytes * (waves * d->lanes + t->threads) / d->shared_rate),
+        .shared =
+            (float)(steps * t->terms * (bytes * waves * d->lanes + term_bytes_of(p, t)) / d->shared_rate),
         .lines = (float)lines,
         .alone = (float)(steps * (step + (load > 0 ? load : 0)) + 2 * d->latency.memory +
                          2 * INSTRUCTION * (t->rows * t->columns + AUTO_STEP_SCALAR)),
@@ -238,15 +254,14 @@ static double parts_of(const struct uk_product *p, const struct uk_tile *t) {
     return t->part_terms ? ceiling(terms, (double)t->part_terms) : (double)t->parts;
 }
 
-/* Cycles of adding the parts: a launch that reads all of them. */
-static double cycles_of_parts(const struct uk_product *p, const struct uk_tile *t) {
-    const struct uk_device *d = &p->s->target->machine.core.device;
-    const double parts = parts_of(p, t);
-    const double bytes = uk_elements(p->s, p->st->operand[0].tensor) * (double)bytes_of_operand(p, 0),
+double uk_device_cycles_of_parts(const struct uk_schedule *s, const struct uk_stage *st, double parts) {
+    const struct uk_device *d = &s->target->machine.core.device;
+    const struct uk_tensor *out = st->operand[0].tensor;
+    const double bytes = uk_elements(s, out) * (double)uk_type_bytes(out->type),
                  memory = (parts + 1) * bytes / d->memory_rate,
                  alone = 2 * d->latency.memory + INSTRUCTION * parts;
 
-    return uk_device_has_parts(t) ? d->launch + (memory > alone ? memory : alone) : 0;
+    return d->launch + (memory > alone ? memory : alone);
 }
 
 /* ---- the launch ---- */
@@ -264,13 +279,14 @@ struct grid {
 };
 
 static struct grid grid_of(const struct uk_product *p, const struct uk_tile *t) {
-    const double columns = p->column_values, tile_rows = t->rows * t->threads,
-                 tile_columns = t->columns * t->threads, sum = uk_values_estimate(p->s, p->st, p->sum),
+    const double columns = p->column_values, tile_rows = t->rows * t->row_threads,
+                 tile_columns = t->columns * t->column_threads, sum = uk_values_estimate(p->s, p->st, p->sum),
                  terms = t->part_terms && (double)t->part_terms < sum ? (double)t->part_terms
                                                                       : ceiling(sum, (double)t->parts),
                  steps = p->more_terms * ceiling(terms, t->terms);
     const double n[AXES] = {p->others * parts_of(p, t), ceiling(p->row_values, tile_rows),
                             ceiling(columns, tile_columns)};
+    const bool cuts_terms = in_last(uk_values_estimate(p->s, p->st, p->sum), t->terms) < t->terms;
     struct grid g = {.all = n[OTHERS] * n[ROWS] * n[COLUMNS]};
     int most = OTHERS, at = 0;
 
@@ -286,9 +302,12 @@ static struct grid grid_of(const struct uk_product *p, const struct uk_tile *t) 
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
             struct extent e = {i ? in_last(p->row_values, tile_rows) : tile_rows,
-                               j ? in_last(columns, tile_columns) : tile_columns, false};
+                               j ? in_last(columns, tile_columns) : tile_columns, false, false};
 
-            e.is_guarded = e.rows < tile_rows || e.columns < tile_columns;
+            if (e.rows < tile_rows || e.columns < tile_columns) {
+                e.a_is_guarded = cuts_terms || in_last(p->row_values, tile_rows) < tile_rows;
+                e.b_is_guarded = cuts_terms || in_last(columns, tile_columns) < tile_columns;
+            }
             g.time[i][j] = block_of(p, t, steps, &e);
         }
     return g;
@@ -302,6 +321,16 @@ static struct uk_block_time time_of(const struct grid *g, uint64_t block) {
         block /= g->n[g->order[i]];
     }
     return g->time[at[ROWS] + 1 == g->n[ROWS]][at[COLUMNS] + 1 == g->n[COLUMNS]];
+}
+
+/* Cycles of memory for all that the launch accesses. */
+static double cycles_of_memory(const struct uk_product *p, const struct uk_tile *t) {
+    double bytes =
+        parts_of(p, t) * uk_elements(p->s, p->st->operand[0].tensor) * (double)bytes_of_operand(p, 0);
+
+    for (int o = 1; o < p->st->operands; o++)
+        bytes += uk_elements(p->s, uk_memory_of(&p->st->operand[o])) * (double)bytes_of_operand(p, o);
+    return bytes / p->s->target->machine.core.device.memory_rate;
 }
 
 double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t, uint64_t most) {
@@ -333,7 +362,10 @@ double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t
         all[i] = time_of(&g, i * stride % g.blocks);
     if (!uk_device_time(&core, &l, &time))
         return UK_TILE_NO_MEMORY;
-    return time.cycles * (is_sample ? of_unit / (double)l.blocks : 1) + cycles_of_parts(p, t);
+    const double units = time.cycles * (is_sample ? of_unit / (double)l.blocks : 1),
+                 memory = cycles_of_memory(p, t),
+                 more = uk_device_has_parts(t) ? uk_device_cycles_of_parts(p->s, p->st, parts_of(p, t)) : 0;
+    return (units > memory ? units : memory + units / TIE) + more;
 }
 
 /* ---- candidates ---- */
@@ -345,19 +377,13 @@ struct choice {
 
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t) {
     struct uk_arena *a = p->s->arena;
-    const int threads = uk_device_block_threads(p, t);
-    const char *each = t->wave ? " a wave" : "";
+    const char *tile =
+        uk_format(a, "tiles of %d x %d in blocks of %d x %d %s, %d terms a step", t->rows, t->columns,
+                  t->row_threads, t->column_threads, t->wave ? "waves" : "threads", t->terms);
 
-    if (t->part_terms)
-        return uk_format(
-            a, "tiles of %d x %d in blocks of %d threads, %d terms a step, parts of the sum of %d terms",
-            t->rows, t->columns, threads, t->terms, t->part_terms);
-    return t->parts == 1
-               ? uk_format(a, "tiles of %d x %d%s in blocks of %d threads, %d terms a step", t->rows,
-                           t->columns, each, threads, t->terms)
-               : uk_format(a,
-                           "tiles of %d x %d%s in blocks of %d threads, %d terms a step, %d parts of the sum",
-                           t->rows, t->columns, each, threads, t->terms, (int)t->parts);
+    if (t->part_terms && tile)
+        return uk_format(a, "%s, parts of the sum of %d terms", tile, t->part_terms);
+    return t->parts == 1 || !tile ? tile : uk_format(a, "%s, %d parts of the sum", tile, (int)t->parts);
 }
 
 /* True if the draft with this tile was refused. One with parts is of the stage that computes these. */
@@ -387,25 +413,48 @@ struct uk_tile_range uk_device_tile_range(const struct uk_tile *t) {
     if (t->wave)
         return (struct uk_tile_range){1, MAX_WAVES_PER_AXIS, MIN_WAVE_GROUPS * t->group,
                                       MAX_WAVE_GROUPS * t->group};
-    return (struct uk_tile_range){MIN_THREADS_PER_AXIS, MAX_THREADS_PER_AXIS, MIN_TERMS * t->group,
-                                  MAX_TERMS * t->group};
+    return (struct uk_tile_range){MIN_THREADS, MAX_THREADS, MIN_TERMS * t->group, MAX_TERMS * t->group};
 }
 
-/* Considers this tile in blocks of each number of threads, with up to this many terms a step and any number
- * of parts, and updates *best. */
-static void consider_tile(const struct uk_product *p, struct uk_tile t, int most_terms, struct choice *best) {
+static void consider_block(const struct uk_product *p, struct uk_tile t, int most_terms,
+                           struct choice *best) {
     const int64_t most = uk_device_wanted_kernel(p) ? 1 : most_parts(p);
     const struct uk_tile_range r = uk_device_tile_range(&t);
 
-    for (t.threads = r.max_threads; t.threads >= r.min_threads; t.threads /= 2)
-        for (t.terms = r.min_terms; t.terms <= r.max_terms && t.terms <= most_terms; t.terms *= 2)
-            for (t.parts = 1; t.parts <= most; t.parts *= 2) {
-                const double cycles =
-                    is_refused(p, &t) ? DBL_MAX : uk_device_tile_cycles(p, &t, AUTO_COUNTED_BLOCKS);
+    for (t.terms = r.min_terms; t.terms <= r.max_terms && t.terms <= most_terms; t.terms *= 2)
+        for (t.parts = 1; t.parts <= most; t.parts *= 2) {
+            const double cycles =
+                is_refused(p, &t) ? DBL_MAX : uk_device_tile_cycles(p, &t, AUTO_COUNTED_BLOCKS);
 
-                if (cycles < best->cycles)
-                    *best = (struct choice){t, cycles};
-            }
+            if (cycles < best->cycles)
+                *best = (struct choice){t, cycles};
+        }
+}
+
+/* Considers this tile in blocks of 1, 2 and 4 waves, with up to this many terms a step and any number of
+ * parts, and updates *best. Narrow blocks are for narrow outputs. */
+static void consider_tile(const struct uk_product *p, struct uk_tile t, int most_terms, struct choice *best) {
+    static const struct {
+        int rows, columns;
+        bool is_narrow;
+    } threads[] = {{16, 16, false}, {8, 16, false}, {16, 8, false}, {8, 8, false}, {4, 16, true},
+                   {4, 32, true},   {2, 32, true},  {2, 64, true},  {1, 64, true}};
+
+    for (int waves = 0; t.wave && waves < MAX_WAVES_PER_AXIS * MAX_WAVES_PER_AXIS; waves++) {
+        t.row_threads = MAX_WAVES_PER_AXIS - waves / MAX_WAVES_PER_AXIS;
+        t.column_threads = MAX_WAVES_PER_AXIS - waves % MAX_WAVES_PER_AXIS;
+        consider_block(p, t, most_terms, best);
+    }
+    for (size_t i = 0; !t.wave && i < sizeof threads / sizeof threads[0]; i++) {
+        t.row_threads = threads[i].rows;
+        t.column_threads = threads[i].columns;
+        if (!threads[i].is_narrow || p->row_values <= NARROW)
+            consider_block(p, t, most_terms, best);
+        t.row_threads = threads[i].columns;
+        t.column_threads = threads[i].rows;
+        if (threads[i].is_narrow && p->column_values <= NARROW)
+            consider_block(p, t, most_terms, best);
+    }
 }
 
 static void consider_plain_tile(const struct uk_product *p, int rows, int columns, struct choice *best) {

@@ -131,9 +131,10 @@ static void list_tiles(struct search *w) {
             continue;
         const struct uk_tile_range r = uk_device_tile_range(&t);
 
-        for (t.threads = r.min_threads; t.threads <= r.max_threads; t.threads *= 2)
+        for (int threads = r.min_threads; threads <= r.max_threads; threads *= 2)
             for (t.terms = r.min_terms; t.terms <= r.max_terms; t.terms *= 2)
                 for (int k = 0; k < PARTS; k++) {
+                    t.row_threads = t.column_threads = threads;
                     t.part_terms = UNIT * part_terms[k];
                     if (w->tiles < MAX_TILES && (!k || fits_parts(w, &t)))
                         w->tile[w->tiles++] = t;

@@ -33,7 +33,7 @@ static int lanes_of(const struct uk_product *p) {
 }
 
 int uk_device_block_threads(const struct uk_product *p, const struct uk_tile *t) {
-    return t->threads * t->threads * (t->wave ? lanes_of(p) : 1);
+    return t->row_threads * t->column_threads * (t->wave ? lanes_of(p) : 1);
 }
 
 bool uk_device_has_groups(const struct uk_product *p, const struct uk_tile *t) {
@@ -48,7 +48,9 @@ static int64_t bytes_of(const struct uk_product *p, int o) {
 
 /* Bytes that a block copies in a step. */
 static int64_t copied_bytes(const struct uk_product *p, const struct uk_tile *t) {
-    return (bytes_of(p, p->a) * t->rows + bytes_of(p, p->b) * t->columns) * t->threads * t->terms;
+    return (bytes_of(p, p->a) * t->rows * t->row_threads +
+            bytes_of(p, p->b) * t->columns * t->column_threads) *
+           t->terms;
 }
 
 int64_t uk_device_wave_shared(const struct uk_product *p, const struct uk_tile *t) {
@@ -73,9 +75,8 @@ struct copies {
     double loads, vector, stores;
 };
 
-static struct copies copies_of(const struct uk_product *p, const struct uk_tile *t, int o, int each) {
-    const double bytes =
-        (double)(bytes_of(p, o) * each * t->threads * t->terms) / uk_device_block_threads(p, t);
+static struct copies copies_of(const struct uk_product *p, const struct uk_tile *t, int o, int rows) {
+    const double bytes = (double)(bytes_of(p, o) * rows * t->terms) / uk_device_block_threads(p, t);
     const bool is_vector = uk_device_is_contiguous(&p->st->operand[o], p->sum);
     const double loads = bytes / (is_vector ? VECTOR_BYTES : (double)bytes_of(p, o));
 
@@ -85,8 +86,9 @@ static struct copies copies_of(const struct uk_product *p, const struct uk_tile 
 void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps, double guards,
                          double guard_vector, double guard_scalar, struct uk_block_time *out) {
     const struct uk_device *d = &p->s->target->machine.core.device;
-    const struct copies a = copies_of(p, t, p->a, t->rows), b = copies_of(p, t, p->b, t->columns);
-    const double waves = t->threads * t->threads, loads = guards > 0 ? guards : a.loads + b.loads,
+    const struct copies a = copies_of(p, t, p->a, t->rows * t->row_threads),
+                        b = copies_of(p, t, p->b, t->columns * t->column_threads);
+    const double waves = t->row_threads * t->column_threads, loads = guards > 0 ? guards : a.loads + b.loads,
                  stores = a.stores + b.stores, matrix = t->terms * t->instructions * INSTRUCTION,
                  reads = t->terms * uk_kernel_loads(t->wave) / uk_kernel_kr(t->wave),
                  vector = INSTRUCTION * (STEP_VECTOR + a.vector + b.vector + guard_vector),
@@ -160,13 +162,13 @@ struct axis {
 };
 
 static enum uk_status split_axis(struct uk_product *p, const struct uk_tile *t, struct uk_loop *l,
-                                 int dimension, int each, struct axis *out) {
+                                 int dimension, int each, int waves, struct axis *out) {
     enum uk_status status = find_digits(p, t, dimension, &out->digits);
 
     out->wave = NULL;
     if (!status)
-        status = uk_device_split(p->s, p->st, &l, (int64_t)each * t->threads, "b", "p", &out->block);
-    if (!status && t->threads > 1)
+        status = uk_device_split(p->s, p->st, &l, (int64_t)each * waves, "b", "p", &out->block);
+    if (!status && waves > 1)
         status = uk_device_split(p->s, p->st, &l, each, "w", "p", &out->wave);
     for (int i = 0; i < out->digits.count && !status; i++) {
         struct digit *digit = &out->digits.of[i];
@@ -208,14 +210,16 @@ static int append(const struct axis *r, const struct axis *c, bool lanes, struct
 enum uk_status uk_device_wave_loops(struct uk_product *p, const struct uk_tile *t,
                                     struct uk_device_loops *out) {
     struct axis r, c;
-    enum uk_status status = split_axis(p, t, p->rows, 0, t->rows, &r);
+    enum uk_status status = split_axis(p, t, p->rows, 0, t->rows, t->row_threads, &r);
 
-    if (status || (status = split_axis(p, t, p->columns, 1, t->columns, &c)))
+    if (status || (status = split_axis(p, t, p->columns, 1, t->columns, t->column_threads, &c)))
         return status;
     *out = (struct uk_device_loops){.row_block = r.block, .column_block = c.block};
     if (r.wave) {
         out->thread[out->threads] = r.wave;
         out->axis[out->threads++] = 2;
+    }
+    if (c.wave) {
         out->thread[out->threads] = c.wave;
         out->axis[out->threads++] = 1;
     }
