@@ -67,15 +67,18 @@ struct uk_tile_range {
     int min_threads, max_threads, min_terms, max_terms;
 };
 struct uk_tile_range uk_device_tile_range(const struct uk_tile *t);
-/* The estimated cycles of all launches, of which at most `most` blocks, AUTO_COUNTED_BLOCKS or fewer, are
- * added up one by one. DBL_MAX: the tile does not fit; UK_TILE_NO_MEMORY. */
-double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t, uint64_t most);
-enum { UK_TILE_NO_MEMORY = -1 };
 /* The only kernel that may compute the product, without parts of the sum; an empty string: none; NULL: any.
  */
 const char *uk_device_wanted_kernel(const struct uk_product *p);
 /* The name of the draft with this tile. */
 const char *uk_device_tile_name(const struct uk_product *p, const struct uk_tile *t);
+
+/* tile_time.c */
+
+/* The estimated cycles of all launches, of which at most `most` blocks, AUTO_COUNTED_BLOCKS or fewer, are
+ * added up one by one. DBL_MAX: the tile does not fit; UK_TILE_NO_MEMORY. */
+double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t, uint64_t most);
+enum { UK_TILE_NO_MEMORY = -1 };
 /* Mean number of lines of adjacent bytes in one of many rows, which begin `pitch` bytes apart. */
 double uk_device_lines_of_run(const struct uk_device *d, double bytes, double pitch);
 /* Cycles of adding the parts of the stage's sums: a launch that reads all of them. */
