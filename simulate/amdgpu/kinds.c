@@ -185,6 +185,7 @@ static void repeat_instructions(struct uk_amdgpu_code *code, const struct counte
 
 static void repeat_counts(struct uk_amdgpu_counts *c, const struct uk_amdgpu_counts *before, uint64_t times) {
     repeat(&c->flops, before->flops, times);
+    repeat(&c->matrix_multiply_adds, before->matrix_multiply_adds, times);
     repeat(&c->load_bytes, before->load_bytes, times);
     repeat(&c->store_bytes, before->store_bytes, times);
     repeat(&c->lds_read_cycles, before->lds_read_cycles, times);

@@ -91,6 +91,7 @@ struct uk_codegen {
     /* The kernel has more sizes and addresses than scalar registers hold beside the conditions of its loops.
      */
     bool spares_registers;
+    bool calls_wave;       /* the kernel calls one of a whole wave */
     bool is_one_each;      /* every thread that reaches this point has its own iteration */
     bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
     LLVMMetadataRef group; /* access group of a loop with independent iterations, or NULL */

@@ -325,6 +325,22 @@ static LLVMValueRef short_offset(struct uk_codegen *g, const struct uk_tensor *t
     return LLVMBuildGEP2(g->b, g->i8, base, &own, 1, t->name);
 }
 
+/* The stride in an address. Copies for a wave's kernel load many rows, and LLVM would keep the multiples of
+ * the stride that lead to them in scalar registers, so that it is computed anew for each access. */
+static LLVMValueRef stride_for_threads(struct uk_codegen *g, const struct uk_tensor *t, int d) {
+    const char *constraints = g->target->arch->kernel.shared_value;
+    LLVMValueRef stride = uk_cg_index(g, t->stride[d]);
+    LLVMTypeRef same = LLVMFunctionType(g->i64, &g->i64, 1, false);
+
+    if (!g->calls_wave || !g->serial_loops || t->scope != UK_SCOPE_GLOBAL || !constraints ||
+        LLVMIsConstant(stride))
+        return stride;
+    return LLVMBuildCall2(g->b, same,
+                          LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
+                                           LLVMInlineAsmDialectATT, false),
+                          &stride, 1, "");
+}
+
 /* Addresses in global and shared memory of a GPU: the part that all threads share is added first, by scalar
  * instructions; the rest is often the same in all iterations. The intermediate address may be outside the
  * tensor. */
@@ -334,7 +350,7 @@ static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_acces
     struct parts p = {.sum = {uk_cg_int(g, 0), uk_cg_int(g, 0)}};
 
     for (int d = 0; d < t->stored_dims; d++)
-        add_parts(g, a->index[d], uk_cg_index(g, t->stride[d]), &p);
+        add_parts(g, a->index[d], stride_for_threads(g, t, d), &p);
     LLVMValueRef address = scalar_base(g, t, base, &p, type);
 
     address = address ? address : short_offset(g, t, base, &p, type);

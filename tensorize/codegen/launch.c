@@ -232,7 +232,8 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n,
                                   LLVMFunctionType(LLVMVoidTypeInContext(d->llvm), p->type, p->count, false));
     d->launch = n;
     d->parameters = p;
-    d->spares_registers = has_many_values(p, has_calls(n->body));
+    d->calls_wave = uk_cg_calls_wave(n->body, true);
+    d->spares_registers = has_many_values(p, has_calls(n->body)) || d->calls_wave;
     d->bindings = NULL;
     d->scalars = NULL;
     d->places = NULL;

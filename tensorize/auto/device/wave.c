@@ -62,17 +62,10 @@ int64_t uk_device_wave_register_bytes(const struct uk_product *p, const struct u
            copied_bytes(p, t) / uk_device_block_threads(p, t);
 }
 
-/* Operands: of each 32 rows or columns, a lane reads 16 bytes. */
-int uk_device_wave_registers(const struct uk_product *p, const struct uk_tile *t) {
-    const int64_t read = uk_kernel_loads(t->wave) * VECTOR_BYTES * 2;
-
-    return (int)((uk_device_wave_register_bytes(p, t) + read) / (int64_t)sizeof(float)) + SPARE_REGISTERS;
-}
-
 /* Instructions of a thread that copy its part of an operand in a step: loads of 16 bytes, or of single
  * elements, which have an address each and are then joined, and stores. */
 struct copies {
-    double loads, vector, stores;
+    double loads, vector, stores, registers;
 };
 
 static struct copies copies_of(const struct uk_product *p, const struct uk_tile *t, int o, int rows) {
@@ -80,7 +73,19 @@ static struct copies copies_of(const struct uk_product *p, const struct uk_tile 
     const bool is_vector = uk_device_is_contiguous(&p->st->operand[o], p->sum);
     const double loads = bytes / (is_vector ? VECTOR_BYTES : (double)bytes_of(p, o));
 
-    return (struct copies){loads, is_vector ? 0 : SINGLE_VECTOR * loads, bytes / VECTOR_BYTES};
+    return (struct copies){loads, is_vector ? 0 : SINGLE_VECTOR * loads, bytes / VECTOR_BYTES,
+                           is_vector ? bytes / (double)sizeof(float) : 3 * loads};
+}
+
+/* Operands: of each 32 rows or columns, a lane reads 16 bytes. An element that is loaded by itself takes a
+ * register, and two for its address. */
+int uk_device_wave_registers(const struct uk_product *p, const struct uk_tile *t) {
+    const struct copies a = copies_of(p, t, p->a, t->rows * t->row_threads),
+                        b = copies_of(p, t, p->b, t->columns * t->column_threads);
+    const double sums = (double)(t->rows * t->columns) / lanes_of(p),
+                 read = 2 * uk_kernel_loads(t->wave) * VECTOR_BYTES / (double)sizeof(float);
+
+    return (int)(sums + read + a.registers + b.registers) + SPARE_REGISTERS;
 }
 
 void uk_device_wave_time(const struct uk_product *p, const struct uk_tile *t, double steps, double guards,
