@@ -193,7 +193,8 @@ LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
         l = uk_cg_index(g, e->a);
         r = uk_cg_index(g, e->b);
         uk_cg_narrow(g, e->a, e->b, &l, &r);
-        if (g->launch && g->spares_registers && !uk_index_is_int(e->b, NULL) && uk_cg_varies(g, e->a))
+        if (g->launch && g->spares_registers && !uk_index_is_int(e->b, NULL) &&
+            (uk_cg_varies(g, e->a) || (g->calls_wave && g->serial_loops)))
             l = uk_cg_hide_own(g, l);
         return LLVMBuildICmp(g->b, predicate[e->op], l, r, "");
     case UK_I_AND:
