@@ -15,7 +15,8 @@ struct uk_binding {
     const struct uk_var *var;
     LLVMValueRef value;
     struct uk_interval range;
-    bool varies; /* differs between the threads of a block */
+    bool varies;  /* differs between the threads of a block */
+    bool is_lane; /* of a loop over thread.x */
     struct uk_binding *next;
 };
 

@@ -182,6 +182,21 @@ static LLVMValueRef size_argument(struct uk_codegen *g, const struct uk_node *ca
     return uk_cg_intrinsic(g, "llvm.smax", g->i64, (LLVMValueRef[]){v, uk_cg_int(g, range.low)}, 2);
 }
 
+/* The address that a kernel gets. All lanes of a wave pass that of the first one's elements, except for those
+ * in registers. */
+static LLVMValueRef kernel_operand(struct uk_codegen *g, const struct uk_node *call,
+                                   const struct uk_access *a) {
+    struct uk_binding *outside = g->bindings;
+
+    for (const struct uk_binding *b = outside; b && call->intrinsic->wave; b = b->next)
+        if (b->is_lane && a->tensor->scope != UK_SCOPE_REGISTER)
+            uk_cg_bind(g, b->var, uk_cg_int(g, 0), (struct uk_interval){0, 0});
+    LLVMValueRef address = uk_cg_address(g, a, false);
+
+    g->bindings = outside;
+    return address;
+}
+
 static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *n,
                                     const struct uk_argument *a) {
     LLVMTypeRef type = uk_llvm_type(g->llvm, a->ctype);
@@ -190,7 +205,7 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     if (a->tensor) {
         for (const struct uk_tensor *t = n->intrinsic->declaration->tensors; t && t != a->tensor; t = t->next)
             i++;
-        return uk_cg_address(g, &n->operand[i], false);
+        return kernel_operand(g, n, &n->operand[i]);
     }
     if (a->hint)
         return uk_cg_hint(g, n);

@@ -144,8 +144,10 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     }
     const int64_t end = uk_cg_range(g, n->upper).high;
     uk_cg_bind(g, n->var, at, (struct uk_interval){0, end == INT64_MAX ? end : end - 1});
-    if (g->bindings != outside)
+    if (g->bindings != outside) {
         g->bindings->varies = n->loop == UK_LOOP_THREAD;
+        g->bindings->is_lane = n->loop == UK_LOOP_THREAD && !n->axis;
+    }
     uk_cg_nodes(g, n->body);
     g->bindings = outside;
     if (after) {

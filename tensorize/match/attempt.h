@@ -147,8 +147,6 @@ bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int oper
 
 /* Checks that the nest's loops over thread.x are the lanes of a wave's kernel. */
 bool uk_match_lanes(struct uk_attempt *t);
-/* A wave's kernel gets the addresses of the wave's tile: removes the lanes from the operand's indices. */
-void uk_match_leave_lanes(const struct uk_attempt *t, struct uk_operand *o);
 
 /* ---- forms.c ---- */
 

@@ -150,11 +150,10 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
     return UK_OK;
 }
 
-/* Sets m.at if loops were divided, or lanes are left out: the operands of the view, without the parts of
- * divided loops, which begin at 0 in every tile. The tile's other loops stay in the forms, since guards may
- * let them begin later. */
+/* Sets m.at if loops were divided: the operands of the view, without the parts of divided loops, which begin
+ * at 0 in every tile. The tile's other loops stay in the forms, since guards may let them begin later. */
 static enum uk_status keep_operands(struct uk_attempt *t) {
-    if (t->view == t->st && !t->k->wave)
+    if (t->view == t->st)
         return UK_OK;
     if (!(t->m.at = uk_alloc(t->s->arena, sizeof *t->m.at * (size_t)(t->m.tensors + 1))))
         return uk_out_of_memory(t->s->context);
@@ -166,7 +165,6 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
             for (int l = t->tile; l < t->view->loops; l++)
                 if (uk_loop_position(t->st, t->view->loop[l]) < 0)
                     t->m.at[n].index[d].coefficient[t->view->loop[l]->id] = 0;
-        uk_match_leave_lanes(t, &t->m.at[n]);
     }
     return UK_OK;
 }

@@ -475,10 +475,3 @@ bool uk_match_lanes(struct uk_attempt *t) {
                "loops to thread.y or thread.z",
                (long long)threads, lanes);
 }
-
-void uk_match_leave_lanes(const struct uk_attempt *t, struct uk_operand *o) {
-    for (int i = 0; t->k->wave && i < t->tile; i++)
-        for (int d = 0; d < o->tensor->stored_dims; d++)
-            if (t->st->loop[i]->kind == UK_LOOP_THREAD && !t->st->loop[i]->axis)
-                o->index[d].coefficient[t->st->loop[i]->id] = 0;
-}

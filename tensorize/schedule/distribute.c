@@ -57,7 +57,7 @@ enum {
     MIN_VECTOR_BYTES = 4
 }; /* widest access of a thread, narrowest of several elements */
 
-/* True if the last loop runs over elements smaller than a word that one access can store, but not load. */
+/* True if the last loop runs over elements, of at most a word, that one access can store, but not load. */
 static bool stores_vector(const struct uk_stage *st) {
     const struct uk_loop *last = st->loop[st->loops - 1];
     const struct uk_operand *to = &st->operand[0];
@@ -65,7 +65,7 @@ static bool stores_vector(const struct uk_stage *st) {
     const int64_t bytes = (int64_t)uk_type_bytes(to->tensor->type);
     int64_t step, sum = 0;
 
-    if (bytes >= MIN_VECTOR_BYTES || uk_constant_extent(st, last) * bytes != VECTOR_BYTES ||
+    if (bytes > MIN_VECTOR_BYTES || uk_constant_extent(st, last) * bytes != VECTOR_BYTES ||
         (uk_poly_is_int(&from, &step) && step == 1))
         return false;
     for (int d = 0; d < to->tensor->stored_dims; d++) {

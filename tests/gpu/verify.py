@@ -204,9 +204,9 @@ OTHER_MAPS = (
 )
 SLIPS = (
     ("a += half", "a += (1 - half)"), ("b += half", "b += (1 - half)"), ("lane % SIZE", "(lane ^ 1) % SIZE"),
-    ("multiply(x[i], y[j]", "multiply(x[i ^ 1], y[j]"), ("multiply(x[i], y[j]", "multiply(x[i], y[j ^ 1]"), ("= c[i];", "= 0;"),
+    ("MULTIPLY(x[i][w]", "MULTIPLY(x[i ^ 1][w]"), ("y[j][w], sum", "y[j ^ 1][w], sum"), ("= c[i];", "= 0;"),
     ("c[i] = sum", "c[i ^ 1] = sum"), ("c[i] = sum", "c[i ^ 2] = sum"), ("c[i] = sum", "c[i ^ 32] = sum"), ("left > 0", "left > TERMS"),
-    ("bits_of(x[1])", "bits_of(x[0])"), ("return MULTIPLY(bits_of(x[1]), bits_of(y[1]), sum)", "return sum"),
+    ("MULTIPLY(x[i][w]", "MULTIPLY(x[i][0]"), ("w < (int)WORDS", "w < (int)WORDS - 1"),
     ("a += 2 * (int)lda", "a += (int)lda"), ("s + i * SIZE", "s + i"), ("left -= TERMS", "left -= 2 * TERMS"),
 )
 
@@ -214,8 +214,8 @@ SLIPS = (
 def wave_broken():
     """The kernels of a wave with one mistake each, in the kernel or in the layout of its sums."""
     symbol = "uk_hgemm_w_64x64_gfx90a_intrin"
-    text = re.sub(r'^#include ".*"$', "", (sources / "intrinsics/amdgcn/gemm_halves.c").read_text(encoding="utf-8"), flags=re.M)
-    for name, value in (("UK_SYMBOL", "mm"), ("UK_MR", "64"), ("UK_NR", "64"), ("UK_KR", "8")):
+    text = re.sub(r'^#include ".*"$', "", (sources / "intrinsics/amdgcn/gemm_matrix.c").read_text(encoding="utf-8"), flags=re.M)
+    for name, value in (("UK_SYMBOL", "mm"), ("UK_MR", "64"), ("UK_NR", "64"), ("UK_KR", "8"), ("UK_OP_mm", "UK_OP_hgemm_w")):
         text = text.replace(name, value)
     declaration = subprocess.run([uk, "show", symbol, "--declaration"], capture_output=True, text=True, check=True).stdout
     declaration = declaration.replace(symbol, "mm")
