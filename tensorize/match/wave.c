@@ -292,16 +292,57 @@ static struct uk_tensor *tensor_of(const struct maker *m, const struct uk_tensor
     return of ? x : NULL;
 }
 
-static void set_accesses(const struct maker *m, struct uk_expr *e) {
-    if (e->op == UK_E_ACCESS)
-        e->access.tensor = tensor_of(m, e->access.tensor);
+/* The number of values of dimension d of the output, from a lane's first to its last. */
+static int64_t span_of(const struct maker *m, int d) {
+    const struct uk_map *map = m->wave->computes->left.tensor->layout;
+    int64_t last = 0;
+
+    for (int k = 0; k < map->to_count; k++) {
+        struct uk_digit digit;
+
+        if (uk_digit_of(map, map->to[k], &digit) && digit.dim == d)
+            last += digit.divisor * (extent_of(m, &digit) - 1);
+    }
+    return last + 1;
+}
+
+/* Shrinks the dimensions of the lane's tensor that the wave's access indexes by an axis of the output. */
+static bool shrink(const struct maker *m, const struct uk_access *of, struct uk_tensor *t) {
+    for (int d = 0; d < t->dims; d++)
+        for (int axis = 0; axis < m->wave->computes->left.tensor->dims; axis++) {
+            const struct uk_var *v = m->wave->computes->iterator[m->axis[axis]];
+            struct uk_index *n = uk_index_int(m->a, span_of(m, axis));
+
+            if (of->index[d]->op != UK_I_VAR || of->index[d]->var != v)
+                continue;
+            if (!n)
+                return false;
+            t->shape[d] = n;
+            for (int k = 0; k < t->stored_dims; k++)
+                if (t->layout
+                        ? t->layout->to[k]->op == UK_I_VAR && t->layout->to[k]->var == t->layout->from[d]
+                        : k == d)
+                    t->stored[k] = n;
+        }
+    return true;
+}
+
+/* Lets the accesses of e, the lane's copy of `of`, be to the lane's tensors. False: no memory. */
+static bool set_accesses(const struct maker *m, struct uk_expr *e, const struct uk_expr *of) {
+    if (e->op == UK_E_ACCESS) {
+        e->access.tensor = tensor_of(m, of->access.tensor);
+        if (!shrink(m, &of->access, e->access.tensor))
+            return false;
+    }
     for (int i = 0; i < 3; i++)
-        if (e->arg[i])
-            set_accesses(m, e->arg[i]);
+        if (e->arg[i] && !set_accesses(m, e->arg[i], of->arg[i]))
+            return false;
+    return true;
 }
 
 static enum uk_status set_forms(struct maker *m) {
-    set_accesses(m, m->out->computes->right);
+    if (!set_accesses(m, m->out->computes->right, m->wave->computes->right))
+        return uk_out_of_memory(m->s->context);
     for (int k = 0; k < UK_FORMS; k++) {
         struct uk_form *f = &m->out->form[k];
         const struct uk_argument *of = f->argument;
