@@ -207,7 +207,7 @@ for shape in (("gfx906", 112, 64, 1.2, 80), ("gfx90a", 112, 64, 1.2, 80), ("gfx9
 for target in ("gfx906", "gfx90a"):
     check_few_rows(target, 1, 4096, 1024, 1.05, False)
     check_few_rows(target, 1, 4096, 1024, 1.05, True)
-    check_few_rows(target, 16, 4096, 4096, 1.25, False)
+    check_few_rows(target, 16, 4096, 4096, 1.25 if target == "gfx906" else 1.5, False)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx906", 64, 60)
 check_cycles(sources / "examples/matmul_gpu.uk", "gfx90a", 128, 104)
 check_program(sources / "tests/golden/gpu_matmul.uk", "gfx906", 1, 98)
