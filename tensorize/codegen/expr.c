@@ -12,13 +12,18 @@
 #include "lower/lower.h"
 #include "math/numbers.h"
 
-static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
-    enum uk_type type = a->tensor->type;
-    LLVMValueRef v = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), uk_cg_address(g, a, true), "");
+/* As it is in memory. */
+static LLVMValueRef load_bits(struct uk_codegen *g, const struct uk_access *a) {
+    LLVMValueRef v =
+        LLVMBuildLoad2(g->b, uk_cg_memory_type(g, a->tensor->type), uk_cg_address(g, a, true), "");
 
-    LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
+    LLVMSetAlignment(v, (unsigned)uk_type_bytes(a->tensor->type));
     uk_cg_mark_access(g, v, a->tensor);
-    return uk_cg_from_memory(g, type, v);
+    return v;
+}
+
+static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
+    return uk_cg_from_memory(g, a->tensor->type, load_bits(g, a));
 }
 
 /* Rounded once, by the interpreter's rule. */
@@ -350,13 +355,21 @@ static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_o
     return r;
 }
 
+/* True if the node copies an element. LLVM does not see that a bf16, converted and rounded, is itself. */
+static bool copies_bits(const struct uk_codegen *g, const struct uk_node *n) {
+    return g->launch && n->assign == UK_ASSIGN && n->expr->op == UK_E_ACCESS &&
+           n->expr->access.tensor->type == n->target.tensor->type;
+}
+
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
     static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
                                          [UK_ASSIGN_MULTIPLY] = UK_E_MUL,
                                          [UK_ASSIGN_MAX] = UK_E_MAX,
                                          [UK_ASSIGN_MIN] = UK_E_MIN};
     enum uk_type type = n->target.tensor->type;
-    LLVMValueRef v = uk_cg_expr(g, n->expr), at = uk_cg_address(g, &n->target, true);
+    const bool copies = copies_bits(g, n);
+    LLVMValueRef v = copies ? load_bits(g, &n->expr->access) : uk_cg_expr(g, n->expr),
+                 at = uk_cg_address(g, &n->target, true);
 
     if (n->assign != UK_ASSIGN) {
         LLVMValueRef old = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), at, "");
@@ -366,7 +379,7 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
         LLVMValueRef was = uk_cg_from_memory(g, type, old);
         v = reduced(g, n->any_order, op[n->assign], type, was, v);
     }
-    LLVMValueRef store = LLVMBuildStore(g->b, uk_cg_to_memory(g, type, v), at);
+    LLVMValueRef store = LLVMBuildStore(g->b, copies ? v : uk_cg_to_memory(g, type, v), at);
 
     LLVMSetAlignment(store, (unsigned)uk_type_bytes(type));
     uk_cg_mark_access(g, store, n->target.tensor);
