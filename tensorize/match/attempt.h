@@ -143,6 +143,11 @@ struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct u
 /* Checks that the operand is in the memory scope (global, shared, register) of the declared tensor. */
 bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int operand);
 
+/* ---- lane.c ---- */
+
+/* The number of lanes over which the output of the kernel, as one lane sees it, is spread. */
+int64_t uk_match_lane_count(const struct uk_intrinsic *k);
+
 /* ---- wave.c ---- */
 
 /* Checks that the nest's loops over thread.x are the lanes of a wave's kernel. */

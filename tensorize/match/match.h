@@ -111,7 +111,7 @@ struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st
 /* Position of the tensor in the program's list, or -1. */
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
 
-/* ---- wave.c ---- */
+/* ---- lane.c ---- */
 
 /* *out: the kernel as one lane sees it, if its output is spread over the lanes of a wave; else i. */
 enum uk_status uk_kernel_of_lane(struct uk_schedule *s, struct uk_intrinsic *i, struct uk_intrinsic **out);
