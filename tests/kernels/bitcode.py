@@ -70,7 +70,8 @@ def check_row(row):
     if row["prototype"] != f"void {name}({', '.join(row['arguments'])})":
         yield f"the prototype {row['prototype']} is not made of its arguments"
     requires = f" requires {', '.join(row['features'])}" if row["features"] else ""
-    if not row["declaration"].startswith(f"intrinsic {name}{requires}\n"):
+    scope = "" if row.get("scope", "thread") == "thread" else f" scope {row['scope']}"
+    if not row["declaration"].startswith(f"intrinsic {name}{requires}{scope}\n"):
         yield f"the declaration begins with {row['declaration'].splitlines()[0]}"
     if row["edges"] not in ("any", "rows", "columns", "none"):
         yield f"edges are {row['edges']}"
