@@ -72,7 +72,7 @@ static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const 
 }
 
 /* True if `extent` iterations of the loop leave a dimension of a buffer. With fewer iterations an index as p
- * % 8 has been simplified to p, which does not hold beyond them. */
+ * % 8 has been simplified to p, which does not hold beyond them: a sum would have other terms. */
 static bool leaves_buffer(const struct uk_stage *st, const struct uk_loop *l, int64_t extent) {
     int64_t n;
 
@@ -96,7 +96,7 @@ static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, 
             continue;
         b->form.coefficient[l->id] = 0;
         const int64_t extent = uk_constant_extent(st, l);
-        if (extent < 0 || leaves_buffer(st, l, extent))
+        if (extent < 0 || (uk_is_reduced(st, l) && leaves_buffer(st, l, extent)))
             b->form.coefficient[l->id] = c;
     }
 }
