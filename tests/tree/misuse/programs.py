@@ -288,6 +288,7 @@ GOOD = {
     "uk_index_compare": Good(lambda w: (w.p, 5, w.size(), w.api.uk_integer(w.p, 1))),
     "uk_index_and": Good(lambda w: (w.p, relation(w), relation(w))),
     "uk_assume": Good(lambda w: (w.p, relation(w))),
+    "uk_schedule_where": Good(lambda w: (w.p, None)),
     **{name: Good(lambda w: (w.p, b"Z", 1, 1, w.array(w.size()), w.array(w.api.uk_integer(w.p, 2)))) for name in ("uk_tensor", "uk_temp")},
     "uk_tensor_layout": Good(lambda w: (w.p, w.tensor(), b"(i) -> [i / 4, i % 4]", w.array(w.api.uk_integer(w.p, 8), w.api.uk_integer(w.p, 2)))),
     "uk_tensor_align": Good(lambda w: (w.p, w.tensor(), 16)),
@@ -384,8 +385,8 @@ HARMLESS = {
     ("uk_program_parse", 1): ("b''", "b'no such thing'", "b'\\xff\\xfe'", "b'long'"), 
     ("uk_program_schedule", 1): ("b''", "b'no such thing'", "b'\\xff\\xfe'", "b'long'"), ("uk_program_schedule", 2): EMPTY,
     ("uk_schedule_change", 2): EMPTY, ("uk_schedule_bound", 2): EMPTY, ("uk_schedule_cost", 2): EMPTY,
-    # Default: the sizes that the program has.
-    ("uk_program_solve_sizes", 2): NULL,
+    # Default: the sizes that the program has; all sizes that no earlier schedule takes.
+    ("uk_program_solve_sizes", 2): NULL, ("uk_schedule_where", 1): NULL,
     # Defaults: this CPU; the kernel's own instruction set.
     ("uk_target_runs", 1): NULL, ("uk_kernel_fits", 2): NULL, ("uk_kernel_peak_share", 2): NULL, ("uk_kernel_emit", 2): NULL,
     **{(name, i): A_LONG_NAME for name, i in (("uk_size", 1), ("uk_size_default", 1), ("uk_iterator", 1), ("uk_scalar", 1), ("uk_tensor", 1), ("uk_temp", 1),
