@@ -53,7 +53,7 @@ void uk_share_copy(struct uk_copy_shares *c, int64_t threads) {
         is_constant &= c->extent[i] > 0;
     if (!is_constant)
         return;
-    /* Uneven shares have tests, behind each of which a thread waits for what it loads. */
+    /* Uneven shares have tests, and after each one a thread waits for what it loads. */
     if (!c->is_even && c->trips < INT64_MAX / 2)
         c->trips *= 2;
     /* The innermost loop, whose elements are adjacent, gets as many threads as possible. */

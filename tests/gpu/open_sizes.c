@@ -8,7 +8,7 @@
 #include "compiled.h"
 #include "random.h"
 
-/* kernels: at least so many, since there are several versions, some of them with parts of the sum */
+/* kernels: their minimum number, as there are several versions, some of them with parts of the sum */
 struct product {
     const char *name, *text;
     uint32_t kernels;

@@ -26,8 +26,8 @@ struct random_conv {
     int activation, border;
 };
 
-/* Draws convolution `number` of a seed's series from x; types take turns. depthwise: one of which each
- * channel has its own weights. The caller frees the text. */
+/* Draws convolution `number` of a seed's series from x; types take turns. depthwise: each
+ * of its channels has its own weights. The caller frees the text. */
 void random_conv_make(struct random_conv *v, int number, bool depthwise, uint64_t x);
 
 #endif

@@ -188,18 +188,7 @@ static enum uk_status order(struct uk_depthwise *w, const struct uk_depthwise_ti
 }
 
 static enum uk_status copy_to_shared(struct uk_depthwise *w, int o, struct uk_loop *place) {
-    const struct uk_tensor *t = w->st->operand[o].tensor;
-    struct uk_step *step = uk_step_on(w->s, UK_STEP_CACHE_READ, w->st, &place, 1);
-
-    if (!step || !(step->name = uk_alloc(w->s->arena, sizeof *step->name)))
-        return uk_out_of_memory(w->s->context);
-    step->subject = t->name;
-    step->has_scope = true;
-    step->scope = UK_SCOPE_SHARED;
-    step->names = 1;
-    step->name[0] = uk_fresh_name(w->s, t->name, "_shared");
-    uk_name_access(w->st, o, step);
-    return step->name[0] ? uk_apply_one(w->s, step) : uk_out_of_memory(w->s->context);
+    return uk_apply_one(w->s, uk_device_copy(w->s, w->st, place, o, UK_SCOPE_SHARED, "_shared"));
 }
 
 enum uk_status uk_device_depthwise(struct uk_schedule *s, struct uk_stage *st, bool *done) {

@@ -27,12 +27,6 @@ enum {
     MAX_OF_THREAD = 8,
 };
 
-static double ceiling(double n, double of) {
-    const double whole = (double)(int64_t)(n / of);
-
-    return whole * of < n ? whole + 1 : whole;
-}
-
 /* Adjacent elements of the image that a thread copies at a time. */
 static int vector_of(const struct uk_depthwise *w) {
     return w->channels ? UK_CHANNEL_VECTOR : 1;
@@ -67,13 +61,13 @@ static double copied(const struct uk_pixels *a, int n) {
 }
 
 static bool is_multiple(double n, double of) {
-    return ceiling(n, of) * of == n;
+    return uk_device_ceiling(n, of) * of == n;
 }
 
 /* Mean number of lines of `bytes` adjacent bytes. Whole lines, and equal parts of one, begin at a multiple of
  * their size; others begin anywhere. */
 static double lines_of(const struct uk_device *d, double bytes) {
-    return is_multiple(bytes, d->line) || is_multiple(d->line, bytes) ? ceiling(bytes, d->line)
+    return is_multiple(bytes, d->line) || is_multiple(d->line, bytes) ? uk_device_ceiling(bytes, d->line)
                                                                       : 1 + (bytes - 1) / d->line;
 }
 
@@ -131,8 +125,8 @@ static double all_lines(const struct uk_depthwise *w, const struct uk_depthwise_
                  rows = (double)w->planes * copied(&w->axis[UK_PIXEL_ROWS], t->rows),
                  columns = copied(&w->axis[UK_PIXEL_COLUMNS], t->columns),
                  pixels = w->axis[UK_PIXEL_ROWS].values * w->axis[UK_PIXEL_COLUMNS].values,
-                 groups = ceiling(w->channel_values, t->channels),
-                 tiles = ceiling(w->axis[UK_PIXEL_COLUMNS].values, t->columns);
+                 groups = uk_device_ceiling(w->channel_values, t->channels),
+                 tiles = uk_device_ceiling(w->axis[UK_PIXEL_COLUMNS].values, t->columns);
 
     if (w->channels)
         return w->others * groups *
@@ -209,10 +203,10 @@ static double bytes_of(const struct uk_depthwise *w, int o) {
 static struct choice estimate(const struct uk_depthwise *w, const struct uk_depthwise_tile *t) {
     struct uk_core core = w->s->target->machine.core;
     const struct copies c = copies_of(w, t);
-    const double blocks = w->others * ceiling(w->axis[UK_PIXEL_ROWS].values, t->rows) *
-                          ceiling(w->axis[UK_PIXEL_COLUMNS].values, t->columns) *
-                          ceiling(w->channel_values, t->channels),
-                 of_unit = ceiling(blocks, core.device.units), lines = all_lines(w, t, blocks),
+    const double blocks = w->others * uk_device_ceiling(w->axis[UK_PIXEL_ROWS].values, t->rows) *
+                          uk_device_ceiling(w->axis[UK_PIXEL_COLUMNS].values, t->columns) *
+                          uk_device_ceiling(w->channel_values, t->channels),
+                 of_unit = uk_device_ceiling(blocks, core.device.units), lines = all_lines(w, t, blocks),
                  distinct = (bytes_of(w, 0) + bytes_of(w, w->image)) / core.device.line;
     struct uk_device_launch l = {
         .blocks = (uint64_t)blocks, .waves = waves_of(w, t), .resident = resident(w, t, &c)};
@@ -256,15 +250,15 @@ static void consider(const struct uk_depthwise *w, int columns, int channels, in
         }
 }
 
-/* Updates *best by the tiles in which a thread computes so many channels. */
+/* Updates *best by the tiles with this number of channels for each thread. */
 static void consider_vector(const struct uk_depthwise *w, int vector, struct choice *best) {
     const double values = w->axis[UK_PIXEL_COLUMNS].values;
     const int first = vector_of(w), end = w->channels ? MAX_CHANNELS : 1;
     int last = 0;
 
-    for (int tiles = 1; tiles <= MAX_COLUMNS && (tiles == 1 || ceiling(values, tiles) >= MIN_COLUMNS);
-         tiles++) {
-        const double columns = ceiling(values, tiles);
+    for (int tiles = 1;
+         tiles <= MAX_COLUMNS && (tiles == 1 || uk_device_ceiling(values, tiles) >= MIN_COLUMNS); tiles++) {
+        const double columns = uk_device_ceiling(values, tiles);
 
         if (columns > (double)MAX_COLUMNS * MIN_COLUMNS || columns == last)
             continue;

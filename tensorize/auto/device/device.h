@@ -34,6 +34,10 @@ enum uk_status uk_device_keep_in_registers(struct uk_schedule *s, struct uk_stag
  * it reads is in registers. */
 enum uk_status uk_device_attach_reader(struct uk_schedule *s, struct uk_stage *st,
                                        const struct uk_loop *place);
+/* The step that copies the operand's part at `place` to that memory, not applied yet; the copy's name is the
+ * tensor's with the suffix. NULL: no memory. */
+struct uk_step *uk_device_copy(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *place, int operand,
+                               enum uk_scope scope, const char *suffix);
 /* Applies the step if it is legal, and sets *done; a refused step changes nothing. */
 enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done);
 
@@ -41,6 +45,12 @@ enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, b
 bool uk_device_is_free(const struct uk_stage *st, int position);
 /* True if adjacent iterations of the loop access adjacent elements of the operand. */
 bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l);
+/* n / of, rounded up. */
+static inline double uk_device_ceiling(double n, double of) {
+    const double whole = (double)(int64_t)(n / of);
+
+    return whole * of < n ? whole + 1 : whole;
+}
 /* The smallest power of two that is at least n. */
 int64_t uk_power_of_two_above(double n);
 
@@ -49,7 +59,7 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);
 /* sum.c: several threads for each sum; then those of a block or wave add their partial sums. *done
  * false: not scheduled, to be spread instead. */
 enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
-/* few_rows.c: a product of a large matrix by few vectors. *done false: the stage is none. */
+/* few_rows.c: a product of a large matrix by few vectors. *done false: the stage is not such a product. */
 enum uk_status uk_device_few_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
 /* product.c: tiles for a product, and the elementwise stage after it. *done false: the stage is no
  * product, or too small. */

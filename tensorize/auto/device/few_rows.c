@@ -247,17 +247,7 @@ static enum uk_status add_partial_sums(struct steps *c) {
 /* ---- operands ---- */
 
 static enum uk_status copy(struct steps *c, int o, enum uk_scope scope, const char *suffix) {
-    struct uk_step *step = uk_step_on(c->w.s, UK_STEP_CACHE_READ, c->w.st, &c->step, 1);
-
-    if (!step || !(step->name = uk_alloc(c->w.s->arena, sizeof *step->name)))
-        return uk_out_of_memory(c->w.s->context);
-    step->subject = c->w.st->operand[o].tensor->name;
-    step->has_scope = true;
-    step->scope = scope;
-    step->names = 1;
-    step->name[0] = uk_fresh_name(c->w.s, step->subject, suffix);
-    uk_name_access(c->w.st, o, step);
-    return step->name[0] ? uk_apply_one(c->w.s, step) : uk_out_of_memory(c->w.s->context);
+    return uk_apply_one(c->w.s, uk_device_copy(c->w.s, c->w.st, c->step, o, scope, suffix));
 }
 
 enum uk_status uk_device_few_rows(struct uk_schedule *s, struct uk_stage *st, bool *done) {

@@ -44,12 +44,6 @@ int uk_device_block_elements(const struct uk_few_rows *w, const struct uk_few_ro
     return w->along_sum ? p->y * p->each : p->x * p->vector;
 }
 
-static double ceiling(double n, double of) {
-    const double whole = (double)(int64_t)(n / of);
-
-    return whole * of < n ? whole + 1 : whole;
-}
-
 static double bytes_of(const struct uk_few_rows *w, int o) {
     return (double)uk_type_bytes(w->st->operand[o].tensor->type);
 }
@@ -101,10 +95,10 @@ static struct extents extents_of(const struct uk_few_rows *w, const struct uk_fe
     struct extents e = {.many = uk_values_estimate(w->s, w->st, w->many),
                         .terms = uk_values_estimate(w->s, w->st, w->sum)};
 
-    const double steps = ceiling(e.terms, step), blocks = ceiling(e.many, elements);
-    e.steps = ceiling(steps, (double)p->parts);
-    e.blocks = w->others * blocks * ceiling(steps, e.steps);
-    e.is_guarded = e.steps * ceiling(steps, e.steps) * step > e.terms || blocks * elements > e.many;
+    const double steps = uk_device_ceiling(e.terms, step), blocks = uk_device_ceiling(e.many, elements);
+    e.steps = uk_device_ceiling(steps, (double)p->parts);
+    e.blocks = w->others * blocks * uk_device_ceiling(steps, e.steps);
+    e.is_guarded = e.steps * uk_device_ceiling(steps, e.steps) * step > e.terms || blocks * elements > e.many;
     return e;
 }
 
@@ -124,11 +118,11 @@ static struct uk_block_time block_of(const struct uk_few_rows *w, const struct u
     /* A step waits for the rows' elements, a vector of each thread after the other, then for the matrix: for
      * all loads together, or for each, if each has a test. */
     const double step_bytes = w->rows * uk_device_step_terms(w, p) * bytes_of(w, w->vectors),
-                 waits = d->latency.l2 * ceiling(step_bytes, (double)READ * p->x * p->y) +
+                 waits = d->latency.l2 * uk_device_ceiling(step_bytes, (double)READ * p->x * p->y) +
                          d->latency.memory * (e->is_guarded ? p->each : 1) + 3 * d->latency.shared;
-    const double steps = w->more_terms * e->steps, waves = ceiling((double)p->x * p->y, d->lanes),
+    const double steps = w->more_terms * e->steps, waves = uk_device_ceiling((double)p->x * p->y, d->lanes),
                  loads = p->each, vectors = bytes_of(w, w->vectors),
-                 reads = ceiling(read_of(w, p) * vectors, READ),
+                 reads = uk_device_ceiling(read_of(w, p) * vectors, READ),
                  vector = w->rows * p->each * p->vector * instructions_of(w) + STEP +
                           (e->is_guarded ? GUARD * p->each : 0),
                  added = w->along_sum ? p->x : (double)p->y * p->vector,
@@ -140,7 +134,7 @@ static struct uk_block_time block_of(const struct uk_few_rows *w, const struct u
                   (float)(waves * INSTRUCTION * (steps * reads + added))},
         .shared = (float)(bytes * p->x * p->y / d->shared_rate),
         .lines = (float)(lines_of(w, p, e) +
-                         steps * w->rows * ceiling(uk_device_step_terms(w, p) * vectors, d->line)),
+                         steps * w->rows * uk_device_ceiling(uk_device_step_terms(w, p) * vectors, d->line)),
         .alone = (float)(steps * (waits + INSTRUCTION * (vector + loads + reads + STEP)) +
                          2 * d->latency.memory + 2 * d->latency.shared + 2 * INSTRUCTION * added),
     };
@@ -196,10 +190,11 @@ static bool is_possible(const struct uk_few_rows *w, const struct uk_few_rows_pl
 
 static void consider_parts(const struct uk_few_rows *w, struct uk_few_rows_plan p, int64_t most_parts,
                            struct choice *best) {
-    const double steps = ceiling(uk_values_estimate(w->s, w->st, w->sum), uk_device_step_terms(w, &p));
+    const double steps =
+        uk_device_ceiling(uk_values_estimate(w->s, w->st, w->sum), uk_device_step_terms(w, &p));
 
-    const double blocks =
-        w->others * ceiling(uk_values_estimate(w->s, w->st, w->many), uk_device_block_elements(w, &p));
+    const double blocks = w->others * uk_device_ceiling(uk_values_estimate(w->s, w->st, w->many),
+                                                        uk_device_block_elements(w, &p));
     const double most = MOST_ROUNDS * w->s->target->machine.core.device.units / blocks;
 
     if (!is_possible(w, &p))

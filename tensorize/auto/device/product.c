@@ -379,24 +379,18 @@ static void set_strides(const struct uk_product *p, const struct uk_tile *t, int
 static enum uk_status copy_to_shared(struct uk_product *p, const struct uk_tile *tile, int o, int axis,
                                      int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
-    struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->k_blocks, 1);
+    struct uk_step *step = uk_device_copy(p->s, p->st, p->k_blocks, o, UK_SCOPE_SHARED, "_shared");
     const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->k_inner->iterator);
 
-    if (!step || !(step->name = uk_alloc(p->s->arena, sizeof *step->name)))
+    if (!step)
         return uk_out_of_memory(p->s->context);
-    step->subject = t->name;
-    step->has_scope = true;
-    step->scope = UK_SCOPE_SHARED;
-    step->names = 1;
-    step->name[0] = uk_fresh_name(p->s, t->name, "_shared");
-    uk_name_access(p->st, o, step);
     if (along >= 0 && sum >= 0 && along != sum && t->dims + MORE_DIMENSIONS <= UK_MAX_DIMS &&
         !(step->layout = tile->wave ? uk_device_wave_layout(p, tile, o, along, sum)
                                     : groups_of(p, o, along, sum, each, tile->group)))
         return uk_out_of_memory(p->s->context);
     if (!tile->wave)
         set_strides(p, tile, o, each, step);
-    enum uk_status status = step->name[0] ? uk_apply_one(p->s, step) : uk_out_of_memory(p->s->context);
+    enum uk_status status = uk_apply_one(p->s, step);
     struct uk_stage *copy = status ? NULL : uk_stage_find(p->s, step->name[0]);
     if (!copy)
         return status;

@@ -91,6 +91,21 @@ enum uk_status uk_device_keep_in_registers(struct uk_schedule *s, struct uk_stag
     return uk_apply_one(s, step);
 }
 
+struct uk_step *uk_device_copy(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *place, int operand,
+                               enum uk_scope scope, const char *suffix) {
+    struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, 1);
+
+    if (!step || !(step->name = uk_alloc(s->arena, sizeof *step->name)))
+        return NULL;
+    step->subject = st->operand[operand].tensor->name;
+    step->has_scope = true;
+    step->scope = scope;
+    step->names = 1;
+    step->name[0] = uk_fresh_name(s, step->subject, suffix);
+    uk_name_access(st, operand, step);
+    return step->name[0] ? step : NULL;
+}
+
 enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done) {
     enum uk_status status = uk_apply_one(s, step);
 

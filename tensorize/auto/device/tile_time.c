@@ -29,12 +29,6 @@ enum {
     TIE = 64,
 };
 
-static double ceiling(double n, double of) {
-    const double whole = (double)(int64_t)(n / of);
-
-    return whole * of < n ? whole + 1 : whole;
-}
-
 static size_t bytes_of_operand(const struct uk_product *p, int o) {
     return uk_type_bytes(p->st->operand[o].tensor->type);
 }
@@ -82,7 +76,7 @@ static int64_t shared_of(const struct uk_product *p, const struct uk_tile *t) {
 }
 
 static double in_last(double all, double tile) {
-    return all - (ceiling(all, tile) - 1) * tile;
+    return all - (uk_device_ceiling(all, tile) - 1) * tile;
 }
 
 /* True if a block extends past the last row or column. */
@@ -129,7 +123,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 double uk_device_lines_of_run(const struct uk_device *d, double bytes, double pitch) {
     const double granule = (double)gcd((int64_t)pitch, d->line);
 
-    return 1 + (ceiling(bytes, granule) - 1) * granule / d->line;
+    return 1 + (uk_device_ceiling(bytes, granule) - 1) * granule / d->line;
 }
 
 /* True if a test at an edge is of a vector, which is whole or does not exist. */
@@ -167,7 +161,7 @@ static double stored_lines(const struct uk_product *p, const struct uk_tile *t, 
                  pitch = bytes * p->column_values, run = e->columns > apart ? e->columns - apart : 1;
 
     if (t->wave)
-        return e->rows * ceiling(e->columns, UK_LANE_COLUMNS) *
+        return e->rows * uk_device_ceiling(e->columns, UK_LANE_COLUMNS) *
                uk_device_lines_of_run(d, UK_LANE_COLUMNS * bytes, pitch);
     return e->rows * t->columns / UK_GROUP * uk_device_lines_of_run(d, run * bytes, pitch);
 }
@@ -177,8 +171,9 @@ static double guarded_copies(const struct uk_product *p, const struct uk_tile *t
     const double elements = each * t->terms;
     const bool is_single = t->wave && !uk_device_is_contiguous(&p->st->operand[o], p->sum);
 
-    return has_guarded_vectors(p, o) && !is_single ? ceiling(elements * (double)bytes_of_operand(p, o), READ)
-                                                   : elements;
+    return has_guarded_vectors(p, o) && !is_single
+               ? uk_device_ceiling(elements * (double)bytes_of_operand(p, o), READ)
+               : elements;
 }
 
 /* A wave waits for what it reads from shared memory, as long as it does not issue the reads, and for its
@@ -231,7 +226,7 @@ static struct uk_block_time block_of(const struct uk_product *p, const struct uk
 static double parts_of(const struct uk_product *p, const struct uk_tile *t) {
     const double terms = uk_values_estimate(p->s, p->st, p->sum);
 
-    return t->part_terms ? ceiling(terms, (double)t->part_terms) : (double)t->parts;
+    return t->part_terms ? uk_device_ceiling(terms, (double)t->part_terms) : (double)t->parts;
 }
 
 double uk_device_cycles_of_parts(const struct uk_schedule *s, const struct uk_stage *st, double parts) {
@@ -261,11 +256,12 @@ struct grid {
 static struct grid grid_of(const struct uk_product *p, const struct uk_tile *t) {
     const double columns = p->column_values, tile_rows = t->rows * t->row_threads,
                  tile_columns = t->columns * t->column_threads, sum = uk_values_estimate(p->s, p->st, p->sum),
-                 terms = t->part_terms && (double)t->part_terms < sum ? (double)t->part_terms
-                                                                      : ceiling(sum, (double)t->parts),
-                 steps = p->more_terms * ceiling(terms, t->terms);
-    const double n[AXES] = {p->others * parts_of(p, t), ceiling(p->row_values, tile_rows),
-                            ceiling(columns, tile_columns)};
+                 terms = t->part_terms && (double)t->part_terms < sum
+                             ? (double)t->part_terms
+                             : uk_device_ceiling(sum, (double)t->parts),
+                 steps = p->more_terms * uk_device_ceiling(terms, t->terms);
+    const double n[AXES] = {p->others * parts_of(p, t), uk_device_ceiling(p->row_values, tile_rows),
+                            uk_device_ceiling(columns, tile_columns)};
     const bool cuts_terms = in_last(uk_values_estimate(p->s, p->st, p->sum), t->terms) < t->terms;
     struct grid g = {.all = n[OTHERS] * n[ROWS] * n[COLUMNS]};
     int most = OTHERS, at = 0;
@@ -330,7 +326,7 @@ double uk_device_tile_cycles(const struct uk_product *p, const struct uk_tile *t
         return DBL_MAX;
     /* Of many blocks each unit has about the same mixture, so one that runs a sample of them decides: every
      * stride-th, where the stride meets all rows and columns in turn. */
-    const double of_unit = ceiling(g.all, core.device.units);
+    const double of_unit = uk_device_ceiling(g.all, core.device.units);
 
     if (is_sample) {
         core.device.units = 1;

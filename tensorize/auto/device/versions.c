@@ -65,7 +65,7 @@ struct list {
 
 /* ---- the product ---- */
 
-/* Finds the sizes. False: there is none; or the value of another extent is not known. */
+/* Finds the sizes. False: there are no such sizes; or the value of another extent is not known. */
 static bool find_sizes(struct search *w) {
     const struct uk_stage *st = w->p.st;
     const struct uk_loop *const axis[] = {w->p.rows, w->p.columns, w->p.sum};
@@ -122,7 +122,7 @@ static bool is_slower(const struct search *w, int kernel, const struct uk_tile *
     return false;
 }
 
-/* True if the sum can have parts of so many terms, steps of the tile. */
+/* True if the sum can have parts of t->part_terms terms: whole steps of the tile, and enough of them. */
 static bool fits_parts(const struct search *w, const struct uk_tile *t) {
     return t->part_terms % t->terms == 0 && t->part_terms >= MIN_STEPS * t->terms &&
            (w->size[SUM] || t->part_terms < uk_constant_extent(w->p.st, w->p.sum));
