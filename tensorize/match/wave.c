@@ -17,7 +17,8 @@ static const char *digit_text(const struct uk_attempt *t, const struct uk_lane_d
     return text ? text : axis;
 }
 
-/* The loop over threads that is this digit of the lane's number; NULL, with the difference recorded: no loop is. */
+/* The loop over threads that is this digit of the lane's number; NULL, with the difference recorded: no loop
+ * is. */
 static const struct uk_loop *loop_of(struct uk_attempt *t, const struct uk_lane_digit *digit) {
     const struct uk_loop *other = NULL;
 

@@ -7,9 +7,8 @@
  *     convolutions [--seed N|new] [--programs N] [--only N] [--depthwise] [--print]
  *
  * --seed repeats a run, --only one program of it; --depthwise draws only convolutions whose channels each
- * have weights of their own; --print shows the programs. That of a failure is printed: `uk run FILE
- * --target=TARGET
- * --check` runs it on other operands, small integers.
+ * have weights of their own; --print shows the programs. That of a failure is printed:
+ * `uk run FILE --target=TARGET --check` runs it on other operands, small integers.
  */
 #include <inttypes.h>
 #include <stdio.h>
