@@ -348,11 +348,17 @@ enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes) 
 
 /* ---- copies outside of pipelines ---- */
 
-/* True if all statements in the node are of copies from global to shared memory. */
-static bool is_shared_copy(struct uk_schedule *s, const struct uk_node *n) {
-    bool all = n->op != UK_N_BARRIER;
+/* True if the node is one half of a copy through registers. */
+static bool is_half(const struct uk_node *n) {
+    return n->op == UK_N_STORE &&
+           (n->target.tensor->is_ahead || (n->expr->op == UK_E_ACCESS && n->expr->access.tensor->is_ahead));
+}
 
-    if (n->op == UK_N_STORE || n->op == UK_N_CALL) {
+/* True if all statements in the node are of copies from global to shared memory, not yet split. */
+static bool is_shared_copy(struct uk_schedule *s, const struct uk_node *n) {
+    bool all = n->op != UK_N_BARRIER && !is_half(n);
+
+    if (all && (n->op == UK_N_STORE || n->op == UK_N_CALL)) {
         const struct uk_stage *st = uk_stage_find(s, n->stage);
 
         return st && st->is_copy && st->operand[0].tensor->scope == UK_SCOPE_SHARED &&
@@ -388,8 +394,12 @@ enum uk_status uk_load_copies_first(struct uk_schedule *s, struct uk_node **at) 
             end = &(*end)->next;
         }
         if (end == at) {
-            if (!is_shared_copy(s, first) && ((status = uk_load_copies_first(s, &first->body)) ||
-                                              (status = uk_load_copies_first(s, &first->other))))
+            /* LLVM moves the loads of a copy without tests, the first of two forms. */
+            const bool is_copy = is_shared_copy(s, first), skips = is_copy && first->other;
+
+            if ((!is_copy || first->op == UK_N_IF) &&
+                ((status = skips ? UK_OK : uk_load_copies_first(s, &first->body)) ||
+                 (status = uk_load_copies_first(s, &first->other))))
                 return status;
             at = &first->next;
             continue;

@@ -33,7 +33,7 @@ enum {
     MAX_CONDITIONS = (EXTENTS + 1) * (2 * TERMS + 1),
     MAX_TILES = 6 * UNIT,
     /* blocks that an estimate adds up one by one */
-    BLOCKS = 16 * UNIT,
+    BLOCKS = 4 * UNIT,
     /* minimum steps of the sum in a part */
     MIN_STEPS = 2,
     /* times that each condition of the list is replaced by a better one */
@@ -175,6 +175,9 @@ static bool estimate_all(struct search *w) {
     for (int point = 0; point < n[0] * n[1] * n[2] && has_memory; point++) {
         const int at[] = {point % n[0], point / n[0] % n[1], point / n[0] / n[1]};
 
+        /* Of three sizes every pair of values is in a point with some of the third one's. */
+        if (n[0] > 1 && n[1] > 1 && n[2] > 1 && (at[0] + at[1] + at[2]) % 3)
+            continue;
         for (int i = 0; i < AXES; i++)
             if (w->size[i]) {
                 w->size[i]->defined = true;
