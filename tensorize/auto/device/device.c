@@ -14,7 +14,10 @@ enum {
     VECTOR_BYTES = 16,
     MOST_ELEMENTS = 4,
     /* blocks of a compute unit, from which the last ones leave few of the units idle */
-    ROUNDS = 4
+    ROUNDS = 4,
+    /* elements that a thread loads before it adds them: all of a sum, or a step of one of unknown length */
+    MOST_LOADED = 32,
+    STEP_LOADED = 8,
 };
 
 struct spreading {
@@ -150,6 +153,40 @@ static enum uk_status order(const struct spreading *w) {
     return uk_device_order(w->s, w->st, order, n);
 }
 
+/* The loop of a sum of elements of a temp, such as the parts of a product's sum, if these are few or of
+ * unknown number. Else NULL. */
+static struct uk_loop *loop_of_parts(const struct uk_stage *st) {
+    const struct uk_statement *t = st->statement;
+    struct uk_loop *found = NULL;
+    int reduced = 0;
+
+    for (int i = 0; i < st->loops; i++)
+        if (uk_is_reduced(st, st->loop[i]) && ++reduced)
+            found = st->loop[i];
+    return t->reduce == UK_REDUCE_SUM && t->right->op == UK_E_ACCESS && st->operands == 2 &&
+                   !st->is_filtered && st->operand[1].tensor->kind == UK_TENSOR_TEMP && reduced == 1 &&
+                   uk_constant_extent(st, found) <= MOST_LOADED
+               ? found
+               : NULL;
+}
+
+/* Loads the elements that a thread adds, or those of a step, together: one wait for memory, not one for each.
+ */
+static enum uk_status load_parts(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *thread) {
+    struct uk_loop *place = thread, *parts = loop_of_parts(st);
+    enum uk_status status = UK_OK;
+    bool done;
+
+    if (!parts)
+        return UK_OK;
+    if (uk_constant_extent(st, parts) < 0)
+        status = uk_device_split(s, st, &parts, STEP_LOADED, "s", "i", &place);
+    if (status)
+        return status;
+    struct uk_step *step = uk_device_copy(s, st, place, 1, UK_SCOPE_REGISTER, "_loaded");
+    return step ? uk_device_try_step(s, step, &done) : uk_out_of_memory(s->context);
+}
+
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
     const bool plain =
         uk_is_as_written(s, st->name) || uk_refusal(s, st->name, UK_DRAFT_SPREAD) || uk_is_empty(st);
@@ -164,7 +201,7 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
     if ((status = split(&w)) || (status = order(&w)) ||
         (status = uk_device_bind_blocks(s, st, w.blocks, w.axes)) ||
         (w.y && (status = uk_device_bind(s, st, w.y, "thread", 1))) ||
-        (status = uk_device_bind(s, st, w.x, "thread", 0)))
+        (status = uk_device_bind(s, st, w.x, "thread", 0)) || (!plain && (status = load_parts(s, st, w.x))))
         return status;
     if (w.vector)
         return uk_apply_one(s, uk_step_on(s, UK_STEP_VECTORIZE, st, &w.vector, 1));

@@ -20,8 +20,8 @@ static const int samples[] = {3, 5, 9, 15, 25, 40, 60};
 /* Upper limits of M + N, or of M or N alone, in UNITs; limits of K. */
 static const int extents[] = {4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64};
 static const int terms[] = {4, 6, 8, 12, 16, 24, 32, 48};
-/* Terms of a part of the sum, in UNITs; 0: one part. */
-static const int part_terms[] = {0, 1, 2, 4, 8, 16};
+/* Terms of a part of the sum; 0: one part. */
+static const int part_terms[] = {0, 16, 32, 64, 128, 256, 512};
 
 enum {
     UNIT = 32,
@@ -31,11 +31,11 @@ enum {
     PARTS = sizeof part_terms / sizeof *part_terms,
     MAX_POINTS = SAMPLES * SAMPLES * SAMPLES,
     MAX_CONDITIONS = (EXTENTS + 1) * (2 * TERMS + 1),
-    MAX_TILES = 6 * UNIT,
+    MAX_TILES = 7 * UNIT,
     /* blocks that an estimate adds up one by one */
-    BLOCKS = 4 * UNIT,
+    BLOCKS = 16 * UNIT,
     /* minimum steps of the sum in a part */
-    MIN_STEPS = 2,
+    MIN_STEPS = 1,
     /* times that each condition of the list is replaced by a better one */
     SWEEPS = 3,
 };
@@ -141,7 +141,7 @@ static void list_tiles(struct search *w) {
             for (t.terms = r.min_terms; t.terms <= r.max_terms; t.terms *= 2)
                 for (int k = 0; k < PARTS; k++) {
                     t.row_threads = t.column_threads = threads;
-                    t.part_terms = UNIT * part_terms[k];
+                    t.part_terms = part_terms[k];
                     if (w->tiles < MAX_TILES && (!k || fits_parts(w, &t)))
                         w->tile[w->tiles++] = t;
                 }
