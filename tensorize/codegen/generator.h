@@ -15,8 +15,9 @@ struct uk_binding {
     const struct uk_var *var;
     LLVMValueRef value;
     struct uk_interval range;
-    bool varies;  /* differs between the threads of a block */
-    bool is_lane; /* of a loop over thread.x */
+    bool varies;                  /* differs between the threads of a block */
+    bool is_lane;                 /* of a loop over thread.x */
+    const struct uk_node *blocks; /* the loop over blocks whose variable it is; or NULL */
     struct uk_binding *next;
 };
 
@@ -89,9 +90,9 @@ struct uk_codegen {
     struct uk_spread *spread;
     int serial_loops; /* number of enclosing loops that are not over blocks or threads */
     const struct uk_parameters *parameters; /* of the kernel */
-    /* The kernel has more sizes and addresses than scalar registers hold beside the conditions of its loops.
-     */
+    /* Scalar registers do not hold all that LLVM would move out of the kernel's loops. */
     bool spares_registers;
+    bool in_main_loop;     /* with spares_registers: in a loop in which threads wait for each other */
     bool calls_wave;       /* the kernel calls one of a whole wave */
     bool is_one_each;      /* every thread that reaches this point has its own iteration */
     bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
@@ -105,9 +106,21 @@ bool uk_cg_varies(const struct uk_codegen *g, const struct uk_index *e);
 /* launch.c: loads the kernel's parameters again, so that those which only the following nodes use take no
  * registers before. */
 void uk_cg_reload_parameters(struct uk_codegen *d);
+/* thread.c: the same for the variables of loops over blocks, which are computed again. */
+void uk_cg_reload_blocks(struct uk_codegen *d);
+/* scalars.c: the number of 64-bit values that LLVM may keep in scalar registers in the kernel's loops,
+ * without its parameters. */
+int64_t uk_cg_count_scalars(struct uk_codegen *d, const struct uk_node *body);
+/* unroll.c: true if v selects an element of a variable: unless the index is constant, the variable has to be
+ * in memory. */
+bool uk_cg_selects_variable(const struct uk_codegen *g, const struct uk_node *n, const struct uk_var *v);
+/* How many copies of its body the code of the loop has; 1: the loop is not unrolled here. */
+int64_t uk_cg_copies_of_body(const struct uk_codegen *g, const struct uk_node *loop);
 /* A thread's own value, about which LLVM knows nothing at this point: what is computed from it is not moved
  * out of loops. */
 LLVMValueRef uk_cg_hide_own(struct uk_codegen *g, LLVMValueRef value);
+/* The same for a value that all threads share. */
+LLVMValueRef uk_cg_hide_shared(struct uk_codegen *g, LLVMValueRef value);
 /* index.c */
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);

@@ -176,6 +176,16 @@ void uk_cg_narrow(struct uk_codegen *g, const struct uk_index *a, const struct u
     *r = LLVMBuildTrunc(g->b, *r, g->i32, "");
 }
 
+/* Keeps LLVM from moving the comparison out of loops, where its result takes a pair of SGPRs. */
+static void hide_compared(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef *l, LLVMValueRef *r) {
+    if (!g->launch || !g->spares_registers || uk_index_is_int(e->b, NULL))
+        return;
+    if (uk_cg_varies(g, e->a) || (g->calls_wave && g->serial_loops))
+        *l = uk_cg_hide_own(g, *l);
+    else if (g->in_main_loop && LLVMIsConstant(*l) && !uk_cg_varies(g, e->b))
+        *r = uk_cg_hide_shared(g, *r);
+}
+
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
     static const LLVMIntPredicate predicate[] = {
         [UK_I_EQ] = LLVMIntEQ,  [UK_I_NE] = LLVMIntNE,  [UK_I_LT] = LLVMIntSLT,
@@ -193,9 +203,7 @@ LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
         l = uk_cg_index(g, e->a);
         r = uk_cg_index(g, e->b);
         uk_cg_narrow(g, e->a, e->b, &l, &r);
-        if (g->launch && g->spares_registers && !uk_index_is_int(e->b, NULL) &&
-            (uk_cg_varies(g, e->a) || (g->calls_wave && g->serial_loops)))
-            l = uk_cg_hide_own(g, l);
+        hide_compared(g, e, &l, &r);
         return LLVMBuildICmp(g->b, predicate[e->op], l, r, "");
     case UK_I_AND:
         l = uk_cg_condition(g, e->a);
@@ -258,6 +266,27 @@ LLVMValueRef uk_cg_hide_own(struct uk_codegen *g, LLVMValueRef value) {
     return value;
 }
 
+LLVMValueRef uk_cg_hide_shared(struct uk_codegen *g, LLVMValueRef value) {
+    const char *constraints = g->target->arch->kernel.shared_value;
+    LLVMTypeRef type = LLVMTypeOf(value), same = LLVMFunctionType(type, &type, 1, false);
+
+    if (!constraints || LLVMIsConstant(value))
+        return value;
+    return LLVMBuildCall2(g->b, same,
+                          LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
+                                           LLVMInlineAsmDialectATT, false),
+                          &value, 1, "");
+}
+
+/* True if e depends on a variable of an unrolled loop, in one of its later iterations. */
+static bool is_of_later_copy(const struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_binding *b = e && e->op == UK_I_VAR ? uk_cg_binding(g, e->var) : NULL;
+
+    if (b)
+        return LLVMIsAConstantInt(b->value) && !is_constant(b->value, 0);
+    return e && (is_of_later_copy(g, e->a) || is_of_later_copy(g, e->b) || is_of_later_copy(g, e->c));
+}
+
 /* An offset in two parts: sum[0] is the same in all threads of a block, sum[1], in this range, is not. */
 struct parts {
     LLVMValueRef sum[2];
@@ -283,6 +312,9 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
         add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), p);
         return;
     }
+    /* LLVM would keep the multiple of the stride that leads to each row of a copy in scalar registers. */
+    if (!own && g->in_main_loop && !g->calls_wave && is_of_later_copy(g, e))
+        times = uk_cg_hide_shared(g, times);
     p->sum[own] =
         uk_cg_arithmetic(g, UK_I_ADD, p->sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
     if (own)
@@ -329,17 +361,10 @@ static LLVMValueRef short_offset(struct uk_codegen *g, const struct uk_tensor *t
 /* The stride in an address. Copies for a wave's kernel load many rows, and LLVM would keep the multiples of
  * the stride that lead to them in scalar registers, so that it is computed anew for each access. */
 static LLVMValueRef stride_for_threads(struct uk_codegen *g, const struct uk_tensor *t, int d) {
-    const char *constraints = g->target->arch->kernel.shared_value;
     LLVMValueRef stride = uk_cg_index(g, t->stride[d]);
-    LLVMTypeRef same = LLVMFunctionType(g->i64, &g->i64, 1, false);
 
-    if (!g->calls_wave || !g->serial_loops || t->scope != UK_SCOPE_GLOBAL || !constraints ||
-        LLVMIsConstant(stride))
-        return stride;
-    return LLVMBuildCall2(g->b, same,
-                          LLVMGetInlineAsm(same, "", 0, constraints, strlen(constraints), true, false,
-                                           LLVMInlineAsmDialectATT, false),
-                          &stride, 1, "");
+    return g->calls_wave && g->serial_loops && t->scope == UK_SCOPE_GLOBAL ? uk_cg_hide_shared(g, stride)
+                                                                           : stride;
 }
 
 /* Addresses in global and shared memory of a GPU: the part that all threads share is added first, by scalar

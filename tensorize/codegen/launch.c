@@ -203,22 +203,17 @@ void uk_cg_reload_parameters(struct uk_codegen *d) {
     }
 }
 
-static bool has_calls(const struct uk_node *n) {
-    for (; n; n = n->next)
-        if (n->op == UK_N_CALL || has_calls(n->body) || has_calls(n->other))
-            return true;
-    return false;
-}
-
-/* True if the kernel needs too many scalar registers, unless it loads parameters again and compares in each
- * iteration, which takes a few percent of the time. Copies for microkernels have fewer conditions. */
-static bool has_many_values(const struct uk_parameters *p, bool calls_kernels) {
-    enum { MAX_WITH_KERNELS = 9, MAX_OF_LOOPS = 7 };
-    unsigned n = 0;
+/* True if scalar registers do not hold the parameters and all that LLVM would move out of the kernel's loops.
+ * To load and compute them again, and to compare in each iteration, takes a few percent of the time. */
+static bool has_many_values(struct uk_codegen *d, const struct uk_node *body, const struct uk_parameters *p) {
+    enum { REGISTERS_OF_VALUE = 2 };
+    int64_t values = uk_cg_count_scalars(d, body);
 
     for (unsigned i = 0; i < p->count; i++)
-        n += !LLVMIsConstant(p->list[i].value);
-    return n > (calls_kernels ? MAX_WITH_KERNELS : MAX_OF_LOOPS);
+        values += !LLVMIsConstant(p->list[i].value);
+    const int registers = d->target->arch->kernel.scalar_registers;
+
+    return registers && REGISTERS_OF_VALUE * values > registers;
 }
 
 /* Generates the kernel; returns its name. */
@@ -233,7 +228,6 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n,
     d->launch = n;
     d->parameters = p;
     d->calls_wave = uk_cg_calls_wave(n->body, true);
-    d->spares_registers = has_many_values(p, has_calls(n->body)) || d->calls_wave;
     d->bindings = NULL;
     d->scalars = NULL;
     d->places = NULL;
@@ -242,6 +236,7 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n,
     LLVMPositionBuilderAtEnd(d->b, uk_cg_block(d, "entry"));
     bind_parameters(d, p);
     make_buffers(d);
+    d->spares_registers = d->calls_wave || has_many_values(d, n->body, p);
     for (int a = 0; a < UK_AXES; a++) {
         d->thread_id[a] = n->block[a] > 1 ? number(d, code->thread_id[a]) : uk_cg_int(d, 0);
         d->block_id[a] = number(d, code->block_id[a]);

@@ -38,33 +38,6 @@ static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValue
     repeated_loop(g, n, lower, upper, 1);
 }
 
-static bool indexes_variable(const struct uk_codegen *g, const struct uk_access *a, const struct uk_var *v) {
-    bool found = false;
-
-    for (int d = 0; d < a->tensor->stored_dims; d++)
-        found |= uk_mentions(a->index[d], v);
-    return found && uk_cg_is_variable(g, a->tensor);
-}
-
-static bool reads_variable(const struct uk_codegen *g, const struct uk_expr *e, const struct uk_var *v) {
-    bool found = e->op == UK_E_ACCESS && indexes_variable(g, &e->access, v);
-
-    for (int i = 0; i < 3 && !found; i++)
-        found = e->arg[i] && reads_variable(g, e->arg[i], v);
-    return found;
-}
-
-/* True if v selects an element of a variable: unless the index is constant, the variable has to be in
- * memory. */
-static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n, const struct uk_var *v) {
-    for (; n; n = n->next)
-        if (n->op == UK_N_STORE
-                ? indexes_variable(g, &n->target, v) || reads_variable(g, n->expr, v)
-                : n->op != UK_N_CALL && (selects_variable(g, n->body, v) || selects_variable(g, n->other, v)))
-            return true;
-    return false;
-}
-
 /* Unrolls here rather than in LLVM, whose decisions depend on its estimate of asm statements. */
 static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
@@ -72,7 +45,7 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
     if (uk_cg_fused_row(g, n, lower, upper) || uk_cg_move_vector(g, n, lower, upper))
         return;
     if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
-        !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
+        !(n->loop == UK_LOOP_SERIAL && uk_cg_selects_variable(g, n->body, n->var))) {
         repeated_loop(g, n, uk_cg_fused_blocks(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)),
                       uk_cg_int(g, upper), uk_cg_fused_rows_at_once(g, n, upper - lower));
         return;
@@ -104,7 +77,8 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
 }
 
 /* A loop over registers, whose elements need constant indices: all possible iterations, each under its
- * condition; the first one beyond the end leaves the loop. Loops begin at 0 or later. */
+ * condition; the first one beyond the end leaves the loop. Loops begin at 0 or later. In a main loop the
+ * conditions are not nested, because each level takes a pair of scalar registers for its mask. */
 static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                              LLVMValueRef upper) {
     const int64_t end = uk_cg_range(g, n->upper).high,
@@ -118,11 +92,14 @@ static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVM
     for (int64_t i = first; i < end && !g->status; i += n->step) {
         LLVMBasicBlockRef here = uk_cg_block(g, n->var->name), next = NULL;
 
-        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), here, done);
+        if (g->in_main_loop)
+            next = uk_cg_block(g, "next");
+        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), here,
+                        next ? next : done);
         LLVMPositionBuilderAtEnd(g->b, here);
         if (!LLVMIsAConstantInt(lower)) {
             here = uk_cg_block(g, n->var->name);
-            next = uk_cg_block(g, "next");
+            next = next ? next : uk_cg_block(g, "next");
             LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int(g, i), ""), here, next);
             LLVMPositionBuilderAtEnd(g->b, here);
         }
@@ -147,7 +124,7 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
         upper = uk_cg_hide_own(g, upper);
     if (g->spares_registers && uk_cg_varies(g, n->lower))
         lower = uk_cg_hide_own(g, lower);
-    if (g->launch && !(starts && ends) && selects_variable(g, n->body, n->var))
+    if (g->launch && !(starts && ends) && uk_cg_selects_variable(g, n->body, n->var))
         conditional_loop(g, n, lower, upper);
     else if (uk_cg_copies_words(g, n))
         serial_loop(g, n, uk_cg_copy_words(g, n, lower, upper), upper);
@@ -404,16 +381,22 @@ static bool is_main_loop(const struct uk_codegen *g, const struct uk_node *n) {
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
     struct uk_place *places = g->places;
     struct uk_binding *outside = g->bindings;
+    const bool is_inside = g->in_main_loop;
     bool reloads = false;
 
     for (; n && !g->status; n = n->next) {
+        const bool is_main = is_main_loop(g, n);
+
+        g->in_main_loop |= is_main;
         if (uk_cg_runs_in_some_threads(g, n))
             uk_cg_kernel_node(g, n);
         else
             uk_cg_node(g, n);
-        if (reloads || !n->next || !is_main_loop(g, n))
+        g->in_main_loop = is_inside;
+        if (reloads || !n->next || !is_main)
             continue;
         uk_cg_reload_parameters(g);
+        uk_cg_reload_blocks(g);
         reloads = true;
     }
     if (reloads) {

@@ -146,6 +146,7 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     uk_cg_bind(g, n->var, at, (struct uk_interval){0, end == INT64_MAX ? end : end - 1});
     if (g->bindings != outside) {
         g->bindings->varies = n->loop == UK_LOOP_THREAD;
+        g->bindings->blocks = n->loop == UK_LOOP_BLOCK ? n : NULL;
         g->bindings->is_lane = n->loop == UK_LOOP_THREAD && !n->axis;
     }
     uk_cg_nodes(g, n->body);
@@ -153,6 +154,24 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     if (after) {
         LLVMBuildBr(g->b, after);
         LLVMPositionBuilderAtEnd(g->b, after);
+    }
+}
+
+/* The iteration of a loop over blocks. */
+static LLVMValueRef digit_of_block(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef number) {
+    if (n->within)
+        number = LLVMBuildUDiv(g->b, number, uk_cg_index(g, n->within), "");
+    return n->is_digit ? LLVMBuildURem(g->b, number, uk_cg_index(g, n->upper), "") : number;
+}
+
+void uk_cg_reload_blocks(struct uk_codegen *g) {
+    for (const struct uk_binding *b = g->bindings; b; b = b->next) {
+        if (!b->blocks || !g->target->arch->kernel.shared_value)
+            continue;
+        LLVMValueRef number = LLVMBuildTrunc(g->b, g->block_id[b->blocks->axis], g->i32, "");
+
+        number = LLVMBuildZExt(g->b, uk_cg_hide_shared(g, number), g->i64, "");
+        uk_cg_bind(g, b->var, digit_of_block(g, b->blocks, number), b->range);
     }
 }
 
@@ -166,13 +185,7 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
         return;
     }
     if (n->loop == UK_LOOP_BLOCK) {
-        LLVMValueRef at = g->block_id[n->axis];
-
-        if (n->within)
-            at = LLVMBuildUDiv(g->b, at, uk_cg_index(g, n->within), "");
-        if (n->is_digit)
-            at = LLVMBuildURem(g->b, at, uk_cg_index(g, n->upper), "");
-        iteration(g, n, at, 0);
+        iteration(g, n, digit_of_block(g, n, g->block_id[n->axis]), 0);
         return;
     }
     here.extent = n->axis < UK_AXES ? n->threads : uk_cg_range(g, n->upper).high;

@@ -63,6 +63,8 @@ struct uk_kernel_code {
     const char *arguments;
     unsigned arguments_space;
     const char *shared_value;
+    /* Scalar registers of 32 bits that a kernel has; 0: values that threads share take others. */
+    int scalar_registers;
     bool is_text; /* the image is assembly text with its NUL; otherwise a code object */
 };
 
