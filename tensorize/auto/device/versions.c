@@ -20,8 +20,8 @@ static const int samples[] = {3, 5, 9, 15, 25, 40, 60};
 /* Upper limits of M + N, or of M or N alone, in UNITs; limits of K. */
 static const int extents[] = {4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64};
 static const int terms[] = {4, 6, 8, 12, 16, 24, 32, 48};
-/* Terms of a part of the sum; 0: one part. */
-static const int part_terms[] = {0, 16, 32, 64, 128, 256, 512};
+/* Terms of a part of the sum, in halves of a UNIT; 0: one part. */
+static const int part_terms[] = {0, 1, 2, 4, 8, 16, 32};
 
 enum {
     UNIT = 32,
@@ -141,7 +141,7 @@ static void list_tiles(struct search *w) {
             for (t.terms = r.min_terms; t.terms <= r.max_terms; t.terms *= 2)
                 for (int k = 0; k < PARTS; k++) {
                     t.row_threads = t.column_threads = threads;
-                    t.part_terms = part_terms[k];
+                    t.part_terms = UNIT / 2 * part_terms[k];
                     if (w->tiles < MAX_TILES && (!k || fits_parts(w, &t)))
                         w->tile[w->tiles++] = t;
                 }
