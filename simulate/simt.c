@@ -3,9 +3,9 @@
 #include <string.h>
 #include "simt.h"
 
-/* Regions begin at FIRST; a buffer begins IN_REGION bytes after its region, so that small negative offsets
- * are still in it. */
-enum { REGION_BITS = 32, MAX_BUFFERS = 32000 };
+/* Buffers of at least SPARSE bytes begin with zeros, so that only pages in use take memory. Regions begin at
+ * FIRST; a buffer begins IN_REGION bytes after its region, so that small negative offsets are still in it. */
+enum { REGION_BITS = 34, MAX_BUFFERS = 8000, SPARSE = 1 << 28 };
 #define FIRST ((uint64_t)1 << 44)
 #define IN_REGION ((uint64_t)0x10000)
 
@@ -40,13 +40,14 @@ bool uk_simt_alloc(struct uk_simt_memory *memory, uint64_t size, uint8_t fill, u
             continue;
         *b = (struct uk_simt_buffer){FIRST + ((uint64_t)memory->next << REGION_BITS) + IN_REGION,
                                      size,
-                                     malloc(size ? size : 1),
+                                     size < SPARSE ? malloc(size ? size : 1) : calloc(size, 1),
                                      false,
                                      {0},
                                      NULL};
         if (!b->bytes)
             return false;
-        memset(b->bytes, fill, size);
+        if (size < SPARSE)
+            memset(b->bytes, fill, size);
         memory->next = (memory->next + 1) % MAX_BUFFERS;
         *address = b->address;
         return true;
@@ -93,27 +94,35 @@ int uk_simt_access_line(struct uk_simt_buffer *b, uint64_t offset, unsigned line
 }
 
 bool uk_simt_shadow_begin(struct uk_simt_shadow *shadow, uint64_t size) {
-    *shadow = (struct uk_simt_shadow){size, 4, calloc(size / 4 + 1, sizeof *shadow->cells)};
-    return shadow->cells != NULL;
+    *shadow = (struct uk_simt_shadow){size / UK_SIMT_PAGE + 1, NULL};
+    shadow->page = calloc(shadow->pages, sizeof *shadow->page);
+    return shadow->page != NULL;
 }
 
 void uk_simt_shadow_end(struct uk_simt_shadow *shadow) {
-    free(shadow->cells);
+    for (uint64_t i = 0; shadow->page && i < shadow->pages; ++i)
+        free(shadow->page[i].cells);
+    free(shadow->page);
     *shadow = (struct uk_simt_shadow){0};
 }
 
-/* Replaces a cell per 4 bytes by one per byte. */
-static bool uk_simt_split(struct uk_simt_shadow *shadow) {
-    struct uk_simt_cell *cells = malloc((shadow->size + 1) * sizeof *cells);
+/* Makes the cells of a page, or replaces one for 4 bytes by one for each byte. */
+static bool uk_simt_refine(struct uk_simt_page *page, unsigned granule) {
+    struct uk_simt_cell *cells = calloc(UK_SIMT_PAGE / granule, sizeof *cells);
 
     if (!cells)
         return false;
-    for (uint64_t i = 0; i <= shadow->size; ++i)
-        cells[i] = shadow->cells[i / 4];
-    free(shadow->cells);
-    shadow->cells = cells;
-    shadow->granule = 1;
+    for (unsigned i = 0; page->cells && i < UK_SIMT_PAGE / granule; ++i)
+        cells[i] = page->cells[i * granule / page->granule];
+    free(page->cells);
+    *page = (struct uk_simt_page){granule, cells};
     return true;
+}
+
+const struct uk_simt_cell *uk_simt_cell_at(const struct uk_simt_shadow *shadow, uint64_t offset) {
+    const struct uk_simt_page *page = &shadow->page[offset / UK_SIMT_PAGE];
+
+    return page->cells ? &page->cells[offset % UK_SIMT_PAGE / page->granule] : NULL;
 }
 
 enum { WAVE_BITS = 5 };
@@ -166,10 +175,15 @@ static int uk_simt_record_cell(struct uk_simt_cell *c, const struct uk_simt_acce
 
 int uk_simt_record_access(struct uk_simt_shadow *shadow, uint64_t offset, unsigned size,
                           const struct uk_simt_access *a, struct uk_simt_access *other) {
-    if (shadow->granule == 4 && (offset | size) % 4 && !uk_simt_split(shadow))
-        return -1;
-    for (uint64_t i = offset / shadow->granule; i < (offset + size) / shadow->granule; ++i) {
-        const int result = uk_simt_record_cell(&shadow->cells[i], a, other);
+    const unsigned granule = (offset | size) % 4 ? 1 : 4;
+
+    for (uint64_t at = offset, step; at < offset + size; at += step) {
+        struct uk_simt_page *page = &shadow->page[at / UK_SIMT_PAGE];
+
+        if ((!page->cells || page->granule > granule) && !uk_simt_refine(page, granule))
+            return -1;
+        step = page->granule;
+        const int result = uk_simt_record_cell(&page->cells[at % UK_SIMT_PAGE / step], a, other);
 
         if (result)
             return result;

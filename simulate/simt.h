@@ -3,14 +3,14 @@
  * Common part of simulators of devices whose threads run in waves and blocks: memory with bounds checks, and
  * a record of the waves that accessed it.
  *
- * A buffer has its own region of 4 GiB of device addresses, so an address that is wrong by less than that
+ * A buffer has its own region of 16 GiB of device addresses, so an address that is wrong by less than that
  * lies in no other buffer, and the message can name the buffer that it misses. Device addresses are not host
  * addresses.
  *
- * A shadow has a cell for each 4 bytes, or for each byte after a smaller or unaligned access: the wave that
- * wrote it last, and those that have read it since. Time is counted in epochs; a block's barrier ends one.
- * Two accesses, one of which writes, conflict if they are by two blocks, or by two waves of a block in one
- * epoch.
+ * A shadow has a cell for each 4 bytes, or, on a page with a smaller or unaligned access, for each byte: the
+ * wave that wrote it last, and those that have read it since. Pages without an access take no memory. Time is
+ * counted in epochs; a block's barrier ends one. Two accesses, one of which writes, conflict if they are by
+ * two blocks, or by two waves of a block in one epoch.
  */
 #ifndef UK_SIMT_H
 #define UK_SIMT_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum { UK_SIMT_MAX_WAVES = 32, UK_SIMT_MAX_INSTRUCTIONS = 1 << 27 };
-#define UK_SIMT_MAX_BUFFER ((uint64_t)0xfff00000)
+#define UK_SIMT_MAX_BUFFER (((uint64_t)1 << 34) - (1 << 20))
 
 /* `block` and `epoch` begin at 1. `instruction` is the simulator's index of it. */
 struct uk_simt_access {
@@ -35,10 +35,16 @@ struct uk_simt_cell {
     uint32_t read_block, read_epoch, read_waves, read_who, read_other;
 };
 
-struct uk_simt_shadow {
-    uint64_t size;
+enum { UK_SIMT_PAGE = 1 << 11 /* bytes of a buffer */ };
+
+struct uk_simt_page {
     unsigned granule;
-    struct uk_simt_cell *cells;
+    struct uk_simt_cell *cells; /* NULL: no access yet */
+};
+
+struct uk_simt_shadow {
+    uint64_t pages;
+    struct uk_simt_page *page;
 };
 
 struct uk_simt_buffer {
@@ -54,7 +60,7 @@ struct uk_simt_memory {
     uint32_t n, next;
 };
 
-/* false: no memory, or no address left. The bytes are `fill`. */
+/* false: no memory, or no address left. The bytes are `fill`, or 0 in buffers of 256 MiB and more. */
 bool uk_simt_alloc(struct uk_simt_memory *, uint64_t size, uint8_t fill, uint64_t *address);
 /* false: no buffer begins at the address. */
 bool uk_simt_free(struct uk_simt_memory *, uint64_t address);
@@ -71,6 +77,8 @@ int uk_simt_access_line(struct uk_simt_buffer *, uint64_t offset, unsigned line)
 
 bool uk_simt_shadow_begin(struct uk_simt_shadow *, uint64_t size);
 void uk_simt_shadow_end(struct uk_simt_shadow *);
+/* The cell of a byte; NULL: its page has had no access. */
+const struct uk_simt_cell *uk_simt_cell_at(const struct uk_simt_shadow *, uint64_t offset);
 /* Records an access, 0 < size. Returns 0: no conflict; 1: a conflict with `other`; -1: no memory. */
 int uk_simt_record_access(struct uk_simt_shadow *, uint64_t offset, unsigned size,
                           const struct uk_simt_access *, struct uk_simt_access *other);

@@ -151,8 +151,8 @@ void uk_amdgpu_close(struct uk_amdgpu *);
 /* The message of the last call that did not return UK_AMDGPU_OK; one line, without a newline. */
 const char *uk_amdgpu_message(const struct uk_amdgpu *);
 
-/* Allocates a buffer of at most 4095 MiB, filled with 0xa5. A buffer of 0 bytes has an address of its own,
- * too. */
+/* Allocates a buffer of at most 16383 MiB, filled with 0xa5, or with zeros from 256 MiB on. A buffer of 0
+ * bytes has an address of its own, too. */
 enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *, size_t bytes, uint64_t *address);
 enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *, uint64_t address);
 enum uk_amdgpu_status uk_amdgpu_write(struct uk_amdgpu *, uint64_t address, const void *data, size_t bytes);

@@ -73,10 +73,10 @@ static enum uk_amdgpu_step uk_smem_read(struct uk_amdgpu_wave *w, const struct u
     if (!b || !uk_simt_inside(b, address, size))
         return uk_outside(w, i, -1, address, size, "a scalar load");
     /* The scalar cache is not coherent with vector stores, not even with the same wave's. */
-    for (uint64_t k = 0; b->shadow.cells && k < size / 4; ++k) {
-        const struct uk_simt_cell *c = &b->shadow.cells[((address - b->address) + 4 * k) / b->shadow.granule];
+    for (uint64_t k = 0; b->shadow.page && k < size / 4; ++k) {
+        const struct uk_simt_cell *c = uk_simt_cell_at(&b->shadow, address - b->address + 4 * k);
 
-        if (c->write_epoch) {
+        if (c && c->write_epoch) {
             other.block = c->write_block;
             other.instruction = uk_simt_instruction(c->write_who);
             return uk_report(w, i, -1, "a scalar load of bytes that the launch has stored by %s",
@@ -165,7 +165,7 @@ static enum uk_amdgpu_step uk_record_global_access(struct uk_amdgpu_wave *w, con
                 return uk_outside(w, i, l, address[l], size, write ? "a store" : "a load");
             if (write && b->constant)
                 return uk_report(w, i, l, "a store to constant memory (arguments or code)");
-            if (!b->constant && !b->shadow.cells && !uk_simt_shadow_begin(&b->shadow, b->size))
+            if (!b->constant && !b->shadow.page && !uk_simt_shadow_begin(&b->shadow, b->size))
                 return uk_no_memory(w, i);
         }
         places->bytes[l] = b->bytes + (address[l] - b->address);
