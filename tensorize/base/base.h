@@ -152,6 +152,8 @@ struct uk_context {
     struct uk_times *times;          /* where the running compilation adds its times; or NULL */
     struct uk_times spent;           /* times of the last compilation */
     struct uk_progress progress;
+    /* Replaces UK_SHORT_BYTES of loops.h, for tests of kernels with wide indices; 0: it is not replaced. */
+    int64_t short_bytes;
 };
 
 /* Discards the recorded error and the notes, and sets the file named in messages. Every public function calls

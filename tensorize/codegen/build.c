@@ -99,6 +99,10 @@ LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v) {
     return LLVMConstInt(g->i64, (unsigned long long)v, true);
 }
 
+LLVMValueRef uk_cg_int_as(LLVMValueRef v, int64_t value) {
+    return LLVMConstInt(LLVMTypeOf(v), (unsigned long long)value, true);
+}
+
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride) {
     struct uk_place *n = uk_alloc(&g->arena, sizeof *n);
 

@@ -41,7 +41,11 @@ static const struct uk_node *checks(struct uk_codegen *g, const struct uk_node *
     return n;
 }
 
-static void body(struct uk_codegen *g, LLVMValueRef work) {
+static struct uk_interval range_of_size(const struct uk_var *v) {
+    return v->defined ? (struct uk_interval){v->value, v->value} : v->is_extent ? uk_cg_from_zero : uk_cg_any;
+}
+
+static void generate_nests(struct uk_codegen *g, LLVMValueRef work) {
     int nests = 0;
 
     for (const struct uk_node *n = g->f->body; n; n = n->next)
@@ -59,6 +63,46 @@ static void body(struct uk_codegen *g, LLVMValueRef work) {
             uk_cg_nest(g, n);
         n = n->next;
     }
+}
+
+/* Generates the loops with kernels whose indices have 32 bits. Sizes that are not defined then have bounds.
+ */
+static void short_nests(struct uk_codegen *g, LLVMValueRef work) {
+    for (struct uk_binding *b = g->bindings; b; b = b->next)
+        if (!b->var->defined)
+            b->range = (struct uk_interval){0, UK_SHORT_SIZE - 1};
+    g->device->is_short = true;
+    generate_nests(g, work);
+    g->device->is_short = false;
+    for (struct uk_binding *b = g->bindings; b; b = b->next)
+        if (!b->var->defined)
+            b->range = range_of_size(b->var);
+}
+
+/* On a GPU with sizes that are not defined: one of two sets of kernels. If this is a version that entry takes
+ * only if indices of 32 bits suffice, there is one set. */
+static void body(struct uk_codegen *g, LLVMValueRef work) {
+    if (!g->f->fits) {
+        generate_nests(g, work);
+        return;
+    }
+    if (g->f->is_short) {
+        short_nests(g, work);
+        return;
+    }
+    LLVMBasicBlockRef of[] = {uk_cg_block(g, "short"), uk_cg_block(g, "wide")},
+                      after = uk_cg_block(g, "after");
+
+    LLVMBuildCondBr(g->b, uk_cg_holds(g, g->f->fits), of[0], of[1]);
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(g->b, of[i]);
+        if (i)
+            generate_nests(g, work);
+        else
+            short_nests(g, work);
+        LLVMBuildBr(g->b, after);
+    }
+    LLVMPositionBuilderAtEnd(g->b, after);
 }
 
 /* ---- the function ---- */
@@ -102,10 +146,7 @@ static void bind_arguments(struct uk_codegen *g) {
 
         if (!v->defined)
             LLVMSetValueName2(value, v->name, strlen(v->name));
-        uk_cg_bind(g, v, value,
-                   v->defined     ? (struct uk_interval){v->value, v->value}
-                   : v->is_extent ? uk_cg_from_zero
-                                  : uk_cg_any);
+        uk_cg_bind(g, v, value, range_of_size(v));
     }
     for (const struct uk_scalar *s = g->f->scalars; s; s = s->next) {
         struct uk_scalar_binding *given = uk_alloc(&g->arena, sizeof *given);

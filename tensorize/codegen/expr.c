@@ -241,9 +241,9 @@ LLVMValueRef uk_cg_exists(struct uk_codegen *g, const struct uk_access *a) {
 
         if (of.low >= 0 && of.high < uk_cg_range(g, a->tensor->shape[d]).low)
             continue;
-        LLVMValueRef i = uk_cg_index(g, a->index[d]), n = uk_cg_index(g, a->tensor->shape[d]);
+        LLVMValueRef i, n;
 
-        uk_cg_narrow(g, a->index[d], a->tensor->shape[d], &i, &n);
+        uk_cg_compared(g, a->index[d], a->tensor->shape[d], &i, &n);
         /* Unsigned: a negative index exceeds every extent. */
         inside = LLVMBuildAnd(g->b, inside, LLVMBuildICmp(g->b, LLVMIntULT, i, n, ""), "");
     }

@@ -10,7 +10,8 @@ struct uk_interval {
     int64_t low, high;
 };
 
-/* The value of a variable; a range from 0 on allows unsigned division and remainder. */
+/* The value of a variable, of 64 bits, or of 32 bits if the range fits; a range from 0 on allows unsigned
+ * division and remainder. */
 struct uk_binding {
     const struct uk_var *var;
     LLVMValueRef value;
@@ -84,10 +85,13 @@ struct uk_codegen {
     int tasks;                 /* inner functions and kernels so far, for distinct names */
     unsigned first;            /* number of parameters before those of the program */
     struct uk_codegen *device; /* of a host generator: the generator of kernels */
-    /* In a kernel: its launch, the thread and block numbers by axis, and the enclosing loops over threads. */
+    /* In a kernel: its launch, the thread and block numbers by axis (32 bits with short indices), and the
+     * enclosing loops over threads. */
     const struct uk_node *launch;
     LLVMValueRef thread_id[UK_AXES], block_id[UK_AXES];
     struct uk_spread *spread;
+    /* Sizes, and the bytes of each tensor, are small enough for indices of 32 bits (uk_function.fits). */
+    bool is_short;
     int serial_loops; /* number of enclosing loops that are not over blocks or threads */
     const struct uk_parameters *parameters; /* of the kernel */
     /* Scalar registers do not hold all that LLVM would move out of the kernel's loops. */
@@ -121,21 +125,27 @@ int64_t uk_cg_copies_of_body(const struct uk_codegen *g, const struct uk_node *l
 LLVMValueRef uk_cg_hide_own(struct uk_codegen *g, LLVMValueRef value);
 /* The same for a value that all threads share. */
 LLVMValueRef uk_cg_hide_shared(struct uk_codegen *g, LLVMValueRef value);
-/* index.c */
+/* index.c: values of integer expressions, of 64 bits unless the name says otherwise. */
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
-/* Truncates *l and *r, the values of a and b, to 32 bits for a comparison on a GPU, if both have no more. */
-void uk_cg_narrow(struct uk_codegen *g, const struct uk_index *a, const struct uk_index *b, LLVMValueRef *l,
-                  LLVMValueRef *r);
+/* In a kernel of a GPU: the low 32 bits of an integer expression. */
+LLVMValueRef uk_cg_low_index(struct uk_codegen *g, const struct uk_index *e);
+/* The value, in 32 bits if the kernel has short indices and the value's bounds fit, else in 64 bits. */
+LLVMValueRef uk_cg_short_index(struct uk_codegen *g, const struct uk_index *e);
+/* The values of a and b for a comparison: of 32 bits on a GPU if both have no more, else of 64 bits. */
+void uk_cg_compared(struct uk_codegen *g, const struct uk_index *a, const struct uk_index *b, LLVMValueRef *l,
+                    LLVMValueRef *r);
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
 /* True if all variables of e have a value here. */
 bool uk_cg_is_known(const struct uk_codegen *g, const struct uk_index *e);
 void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, struct uk_interval range);
 /* NULL: the variable has no value here. */
 const struct uk_binding *uk_cg_binding(const struct uk_codegen *g, const struct uk_var *v);
-/* l op r for ADD, SUB and MUL: checked if g->overflow is set, else with "no signed wrap". */
+/* l op r for ADD, SUB and MUL. 32 bits: modulo 2^32. 64 bits: checked if g->overflow is set, else with "no
+ * signed wrap". */
 LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
-/* The address of an access; inside: it is an element of the tensor, rather than only the origin of a tile. */
+/* address.c: the address of an access; inside: it is an element of the tensor, rather than only the origin of
+ * a tile. */
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
 /* In a kernel: makes the n values, of at most 32 bits, such that LLVM knows nothing about them, and computes
  * them here. */
@@ -220,6 +230,9 @@ void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
  * have with this suffix, and calls that of the first version whose condition holds. */
 void uk_cg_choose_version(struct uk_codegen *g, const char *suffix);
 
+/* versions.c: true if the condition on the sizes holds; it does not if its value overflows. */
+LLVMValueRef uk_cg_holds(struct uk_codegen *g, const struct uk_index *condition);
+
 /* frame.c: a value of the current function, or of one around it, for use in the current function: the latter
  * is captured, through the context. NULL for NULL. */
 LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
@@ -266,6 +279,8 @@ void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
 
 /* build.c */
 LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
+/* An integer of the type of v. */
+LLVMValueRef uk_cg_int_as(LLVMValueRef v, int64_t value);
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
 /* Returns `status` from the function if `bad`; continues in a block of that name. */
 void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);

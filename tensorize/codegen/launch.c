@@ -57,6 +57,9 @@ static bool list_parameters(struct uk_codegen *g, struct uk_parameters *p) {
 }
 
 static LLVMTypeRef parameter_type(struct uk_codegen *d, const struct parameter *p) {
+    if (p->binding && d->is_short && p->binding->range.low >= INT32_MIN &&
+        p->binding->range.high <= INT32_MAX)
+        return d->i32;
     return p->place ? LLVMPointerTypeInContext(d->llvm, d->target->arch->spaces[UK_SPACE_GLOBAL])
                     : LLVMTypeOf(p->value);
 }
@@ -171,7 +174,7 @@ static LLVMValueRef number(struct uk_codegen *d, const char *intrinsic) {
     LLVMTypeRef type = LLVMFunctionType(d->i32, NULL, 0, false);
     LLVMValueRef n = LLVMBuildCall2(d->b, type, uk_cg_declare(d, intrinsic, type), NULL, 0, "");
 
-    return LLVMBuildZExt(d->b, n, d->i64, "");
+    return d->is_short ? n : LLVMBuildZExt(d->b, n, d->i64, "");
 }
 
 void uk_cg_reload_parameters(struct uk_codegen *d) {
@@ -237,8 +240,9 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n,
     bind_parameters(d, p);
     make_buffers(d);
     d->spares_registers = d->calls_wave || has_many_values(d, n->body, p);
+    LLVMValueRef zero = LLVMConstInt(d->is_short ? d->i32 : d->i64, 0, false);
     for (int a = 0; a < UK_AXES; a++) {
-        d->thread_id[a] = n->block[a] > 1 ? number(d, code->thread_id[a]) : uk_cg_int(d, 0);
+        d->thread_id[a] = n->block[a] > 1 ? number(d, code->thread_id[a]) : zero;
         d->block_id[a] = number(d, code->block_id[a]);
     }
     uk_cg_alias_scopes(d);
@@ -256,8 +260,13 @@ static LLVMValueRef store_arguments(struct uk_codegen *g, const struct uk_parame
     LLVMValueRef at = uk_cg_variable(g, type, "arguments");
 
     *bytes = (unsigned)LLVMABISizeOfType(layout, type);
-    for (unsigned i = 0; i < p->count; i++)
-        LLVMBuildStore(g->b, p->list[i].value, LLVMBuildStructGEP2(g->b, type, at, i, ""));
+    for (unsigned i = 0; i < p->count; i++) {
+        LLVMValueRef v = p->list[i].value;
+
+        if (p->list[i].binding)
+            v = LLVMBuildIntCast2(g->b, v, p->type[i], true, "");
+        LLVMBuildStore(g->b, v, LLVMBuildStructGEP2(g->b, type, at, i, ""));
+    }
     return at;
 }
 

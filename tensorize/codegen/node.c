@@ -15,17 +15,17 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
 
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, lower, upper, ""), body, done);
     LLVMPositionBuilderAtEnd(g->b, body);
-    LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, n->var->name);
+    LLVMValueRef i = LLVMBuildPhi(g->b, LLVMTypeOf(upper), n->var->name);
     LLVMAddIncoming(i, &lower, &before, 1);
     LLVMMetadataRef outer = uk_cg_enter_loop(g, n);
     for (int k = 0; k < times; k++) {
-        LLVMValueRef at = k ? LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, k * n->step), "") : i;
+        LLVMValueRef at = k ? LLVMBuildNSWAdd(g->b, i, uk_cg_int_as(upper, k * n->step), "") : i;
 
         uk_cg_bind(g, n->var, at, range);
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
     }
-    LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, times * n->step), "");
+    LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int_as(upper, times * n->step), "");
     LLVMBasicBlockRef end = LLVMGetInsertBlock(g->b);
     LLVMAddIncoming(i, &next, &end, 1);
     LLVMValueRef again = LLVMBuildICmp(g->b, LLVMIntSLT, next, upper, "");
@@ -64,7 +64,8 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
     LLVMBasicBlockRef full = uk_cg_block(g, "full"), edge = uk_cg_block(g, "edge");
     LLVMBasicBlockRef after = uk_cg_block(g, "after");
 
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, upper, uk_cg_int(g, n->full), ""), full, edge);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, upper, uk_cg_int_as(upper, n->full), ""), full,
+                    edge);
     LLVMPositionBuilderAtEnd(g->b, full);
     constant_loop(g, n, 0, n->full);
     LLVMBuildBr(g->b, after);
@@ -94,13 +95,14 @@ static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVM
 
         if (g->in_main_loop)
             next = uk_cg_block(g, "next");
-        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), here,
+        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int_as(upper, i), upper, ""), here,
                         next ? next : done);
         LLVMPositionBuilderAtEnd(g->b, here);
         if (!LLVMIsAConstantInt(lower)) {
             here = uk_cg_block(g, n->var->name);
             next = next ? next : uk_cg_block(g, "next");
-            LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int(g, i), ""), here, next);
+            LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int_as(lower, i), ""), here,
+                            next);
             LLVMPositionBuilderAtEnd(g->b, here);
         }
         uk_cg_bind(g, n->var, uk_cg_int(g, i), (struct uk_interval){i, i});
@@ -115,8 +117,16 @@ static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVM
     LLVMPositionBuilderAtEnd(g->b, done);
 }
 
+/* True if the loop's variable, also after the last iteration, has 32 bits in a kernel with short indices. */
+static bool is_short_loop(const struct uk_codegen *g, const struct uk_node *n) {
+    return g->is_short && uk_cg_range(g, n->lower).low >= INT32_MIN &&
+           uk_cg_range(g, n->upper).high <= INT32_MAX - n->step;
+}
+
 static void loop(struct uk_codegen *g, const struct uk_node *n) {
-    LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
+    const bool is_short = is_short_loop(g, n);
+    LLVMValueRef lower = is_short ? uk_cg_low_index(g, n->lower) : uk_cg_index(g, n->lower),
+                 upper = is_short ? uk_cg_low_index(g, n->upper) : uk_cg_index(g, n->upper);
     bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
 
     /* Otherwise comparisons with a thread's own bounds are moved out of loops, and each takes SGPRs there. */
@@ -342,7 +352,7 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
         condition(g, n);
         break;
     case UK_N_LET:
-        uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_range(g, n->value));
+        uk_cg_bind(g, n->var, uk_cg_short_index(g, n->value), uk_cg_range(g, n->value));
         uk_cg_nodes(g, n->body);
         break;
     case UK_N_CALL:

@@ -30,6 +30,16 @@ static struct uk_interval product(struct uk_interval l, struct uk_interval r) {
                                 combine(UK_I_MUL, high, r.low, INT64_MAX)};
 }
 
+/* The quotient by a number above 0, rounded down. */
+static struct uk_interval quotient(struct uk_interval l, struct uk_interval r) {
+    const int64_t by = uk_max(r.low, 1);
+
+    return (struct uk_interval){l.low >= 0           ? 0
+                                : l.low == INT64_MIN ? l.low
+                                                     : uk_floor_quotient(l.low, by),
+                                l.high == INT64_MAX || l.high < 0 ? l.high : l.high / by};
+}
+
 static struct uk_interval of_two(enum uk_index_op op, struct uk_interval l, struct uk_interval r) {
     switch (op) {
     case UK_I_ADD:
@@ -45,9 +55,7 @@ static struct uk_interval of_two(enum uk_index_op op, struct uk_interval l, stru
     case UK_I_MAX:
         return (struct uk_interval){uk_max(l.low, r.low), uk_max(l.high, r.high)};
     case UK_I_DIV: /* by a number above 0 */
-        if (l.low < 0)
-            return uk_cg_any;
-        return (struct uk_interval){0, l.high == INT64_MAX || r.low < 1 ? l.high : l.high / r.low};
+        return quotient(l, r);
     case UK_I_MOD: /* by a number above 0 */
         return (struct uk_interval){0, r.high == INT64_MAX || r.high < 1 ? INT64_MAX : r.high - 1};
     default: /* of a selection */
@@ -61,6 +69,14 @@ struct uk_interval uk_cg_add_product(struct uk_interval sum, struct uk_interval 
     return times == INT64_MAX ? uk_cg_any : of_two(UK_I_ADD, sum, product(e, by));
 }
 
+/* Of a size that a schedule introduced. It is not negative, and with short indices as small as other sizes.
+ */
+static struct uk_interval of_definition(const struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_interval of = uk_cg_range(g, e);
+
+    return g->is_short ? (struct uk_interval){uk_max(of.low, 0), uk_min(of.high, UK_SHORT_SIZE - 1)} : of;
+}
+
 struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index *e) {
     const struct uk_binding *b;
 
@@ -69,7 +85,7 @@ struct uk_interval uk_cg_range(const struct uk_codegen *g, const struct uk_index
         return (struct uk_interval){e->value, e->value};
     case UK_I_VAR:
         b = uk_cg_binding(g, e->var);
-        return b ? b->range : e->var->definition ? uk_cg_range(g, e->var->definition) : uk_cg_any;
+        return b ? b->range : e->var->definition ? of_definition(g, e->var->definition) : uk_cg_any;
     case UK_I_NEG:
         return of_two(UK_I_SUB, (struct uk_interval){0, 0}, uk_cg_range(g, e->a));
     case UK_I_ADD:

@@ -24,13 +24,13 @@ static int64_t axis_weight(const struct uk_node *launch, int axis) {
 }
 
 static LLVMValueRef thread_number(struct uk_codegen *g) {
-    LLVMValueRef n = uk_cg_int(g, 0);
+    LLVMValueRef n = uk_cg_int_as(g->thread_id[0], 0);
 
     for (int a = 0; a < UK_AXES; a++)
         if (g->launch->block[a] > 1)
             n = uk_cg_arithmetic(
                 g, UK_I_ADD, n,
-                uk_cg_arithmetic(g, UK_I_MUL, g->thread_id[a], uk_cg_int(g, axis_weight(g->launch, a))));
+                uk_cg_arithmetic(g, UK_I_MUL, g->thread_id[a], uk_cg_int_as(n, axis_weight(g->launch, a))));
     return n;
 }
 
@@ -38,8 +38,8 @@ static LLVMValueRef thread_number(struct uk_codegen *g) {
 static LLVMValueRef digit_of(struct uk_codegen *g, LLVMValueRef n, int64_t weight, int64_t extent,
                              int64_t whole) {
     if (weight > 1)
-        n = LLVMBuildUDiv(g->b, n, uk_cg_int(g, weight), "");
-    return extent < whole ? LLVMBuildURem(g->b, n, uk_cg_int(g, extent), "") : n;
+        n = LLVMBuildUDiv(g->b, n, uk_cg_int_as(n, weight), "");
+    return extent < whole ? LLVMBuildURem(g->b, n, uk_cg_int_as(n, extent), "") : n;
 }
 
 static LLVMValueRef digit(struct uk_codegen *g, int64_t weight, int64_t extent, int64_t whole) {
@@ -78,7 +78,7 @@ static const struct uk_spread *next_spread(const struct uk_codegen *g, int64_t f
  * distribute; NULL: there are none. */
 static LLVMValueRef is_first(struct uk_codegen *g) {
     const int64_t all = threads(g->launch);
-    LLVMValueRef first = NULL, zero = uk_cg_int(g, 0);
+    LLVMValueRef first = NULL;
     int64_t done = 1;
 
     while (done < all) {
@@ -88,7 +88,7 @@ static LLVMValueRef is_first(struct uk_codegen *g) {
         if (to > done) {
             LLVMValueRef left = digit(g, done, to / done, s ? INT64_MAX : all / done);
 
-            left = LLVMBuildICmp(g->b, LLVMIntEQ, left, zero, "");
+            left = LLVMBuildICmp(g->b, LLVMIntEQ, left, uk_cg_int_as(left, 0), "");
             first = first ? LLVMBuildAnd(g->b, first, left, "") : left;
         }
         done = s ? s->weight * s->extent : all;
@@ -122,19 +122,24 @@ static LLVMValueRef conjoin(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef
     return all ? LLVMBuildAnd(g->b, all, one, "") : one;
 }
 
+/* Compares a block's or thread's number, which has 31 bits, with a value of 32 or 64 bits. */
+static LLVMValueRef compare(struct uk_codegen *g, LLVMIntPredicate p, LLVMValueRef number, LLVMValueRef v) {
+    return LLVMBuildICmp(g->b, p, LLVMBuildIntCast2(g->b, number, LLVMTypeOf(v), false, ""), v, "");
+}
+
 /* The iteration with this number, which is below `numbers`. No end check if the loop has that many, as for
  * blocks, whose grid is the loop's extent. Conditions may make the loop begin after 0. */
 static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at, int64_t numbers) {
     struct uk_binding *outside = g->bindings;
-    LLVMValueRef upper = uk_cg_index(g, n->upper), some = NULL;
+    LLVMValueRef upper = uk_cg_short_index(g, n->upper), some = NULL;
     LLVMBasicBlockRef after = NULL;
     int64_t first;
 
     if (!uk_index_is_int(n->lower, &first) || first > 0)
-        some = LLVMBuildICmp(g->b, LLVMIntSGE, at, uk_cg_index(g, n->lower), "");
+        some = compare(g, LLVMIntSGE, at, uk_cg_short_index(g, n->lower));
     if (n->loop == UK_LOOP_THREAD &&
         (!LLVMIsAConstantInt(upper) || LLVMConstIntGetSExtValue(upper) < numbers))
-        some = conjoin(g, some, LLVMBuildICmp(g->b, LLVMIntSLT, at, upper, ""));
+        some = conjoin(g, some, compare(g, LLVMIntSLT, at, upper));
     if (some) {
         LLVMBasicBlockRef inside = uk_cg_block(g, n->var->name);
 
@@ -142,8 +147,8 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         LLVMBuildCondBr(g->b, some, inside, after);
         LLVMPositionBuilderAtEnd(g->b, inside);
     }
-    const int64_t end = uk_cg_range(g, n->upper).high;
-    uk_cg_bind(g, n->var, at, (struct uk_interval){0, end == INT64_MAX ? end : end - 1});
+    const int64_t end = uk_cg_range(g, n->upper).high, max = g->is_short ? INT32_MAX : INT64_MAX;
+    uk_cg_bind(g, n->var, at, (struct uk_interval){0, end >= max ? max : end - 1});
     if (g->bindings != outside) {
         g->bindings->varies = n->loop == UK_LOOP_THREAD;
         g->bindings->blocks = n->loop == UK_LOOP_BLOCK ? n : NULL;
@@ -157,20 +162,29 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     }
 }
 
+/* A block's number divided by e, which the launch's grid bounds: it is a factor of the grid's extent. */
+static LLVMValueRef divide_block(struct uk_codegen *g, LLVMOpcode op, LLVMValueRef number,
+                                 const struct uk_index *e) {
+    if (!g->is_short)
+        return LLVMBuildBinOp(g->b, op, number, uk_cg_index(g, e), "");
+    return LLVMBuildBinOp(g->b, op, number, uk_cg_low_index(g, e), "");
+}
+
 /* The iteration of a loop over blocks. */
 static LLVMValueRef digit_of_block(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef number) {
     if (n->within)
-        number = LLVMBuildUDiv(g->b, number, uk_cg_index(g, n->within), "");
-    return n->is_digit ? LLVMBuildURem(g->b, number, uk_cg_index(g, n->upper), "") : number;
+        number = divide_block(g, LLVMUDiv, number, n->within);
+    return n->is_digit ? divide_block(g, LLVMURem, number, n->upper) : number;
 }
 
 void uk_cg_reload_blocks(struct uk_codegen *g) {
     for (const struct uk_binding *b = g->bindings; b; b = b->next) {
         if (!b->blocks || !g->target->arch->kernel.shared_value)
             continue;
-        LLVMValueRef number = LLVMBuildTrunc(g->b, g->block_id[b->blocks->axis], g->i32, "");
+        LLVMValueRef id = g->block_id[b->blocks->axis],
+                     number = LLVMBuildIntCast2(g->b, id, g->i32, false, "");
 
-        number = LLVMBuildZExt(g->b, uk_cg_hide_shared(g, number), g->i64, "");
+        number = LLVMBuildIntCast2(g->b, uk_cg_hide_shared(g, number), LLVMTypeOf(id), false, "");
         uk_cg_bind(g, b->var, digit_of_block(g, b->blocks, number), b->range);
     }
 }

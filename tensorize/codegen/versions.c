@@ -22,14 +22,20 @@ static void bind_sizes(struct uk_codegen *g, unsigned first) {
     }
 }
 
-/* True if the condition holds; it does not if its value overflows. */
-static LLVMValueRef holds(struct uk_codegen *g, const struct uk_index *condition) {
+LLVMValueRef uk_cg_holds(struct uk_codegen *g, const struct uk_index *condition) {
     LLVMValueRef overflow = LLVMConstInt(g->i1, 0, false);
 
     g->overflow = &overflow;
     LLVMValueRef value = uk_cg_condition(g, condition);
     g->overflow = NULL;
     return LLVMBuildAnd(g->b, value, LLVMBuildNot(g->b, overflow, ""), "holds");
+}
+
+/* True if the version's condition holds, and its kernels' indices suffice. */
+static LLVMValueRef takes(struct uk_codegen *g, const struct uk_function_version *v) {
+    LLVMValueRef value = uk_cg_holds(g, v->condition);
+
+    return v->function->is_short ? LLVMBuildAnd(g->b, value, uk_cg_holds(g, v->function->fits), "") : value;
 }
 
 /* Calls the version's function with all parameters, and returns its result. */
@@ -58,7 +64,7 @@ void uk_cg_choose_version(struct uk_codegen *g, const char *suffix) {
         LLVMBasicBlockRef taken = uk_cg_block(g, "taken"), other = uk_cg_block(g, "other");
 
         if ((f = function_of(g, v, suffix))) {
-            LLVMBuildCondBr(g->b, holds(g, v->condition), taken, other);
+            LLVMBuildCondBr(g->b, takes(g, v), taken, other);
             LLVMPositionBuilderAtEnd(g->b, taken);
             call(g, f, arg, n);
         }

@@ -531,7 +531,8 @@ struct uk_assume *uk_assumptions_with(struct uk_arena *a, const struct uk_progra
 /* Fails if the program has several schedules; for searches, which change one. */
 enum uk_status uk_refuse_versions(const struct uk_program *p);
 /* The first version of the function whose condition holds for the sizes, size[n] for size number n; or the
- * function itself, if it has no versions. A condition whose value overflows does not hold. */
+ * function itself, if it has no versions. A condition whose value overflows does not hold. On a GPU sizes
+ * that are too large for short indices take the last version. */
 const struct uk_function *uk_version_for(const struct uk_function *f, const int64_t *size);
 /* Parses one item, an intrinsic for instance, and adds it to the program. */
 enum uk_status uk_parse_item(struct uk_program *p, const char *text);

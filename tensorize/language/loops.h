@@ -138,6 +138,11 @@ struct uk_entry_check {
     struct uk_entry_check *next;
 };
 
+/* GPU kernels with short indices, of 32 bits, need tensors of less than UK_SHORT_BYTES bytes, and sizes below
+ * UK_SHORT_SIZE, so that the sum of two has 31 bits. */
+#define UK_SHORT_BYTES ((int64_t)1 << 31)
+#define UK_SHORT_SIZE (UK_SHORT_BYTES / 2)
+
 /* One of the functions of a program with several schedules. */
 struct uk_function_version {
     struct uk_index *condition; /* NULL: the last one */
@@ -153,6 +158,10 @@ struct uk_function {
     int tensors; /* the program's; for a function that packs: the constant tensor and its form */
     const struct uk_tensor **tensor;
     struct uk_entry_check *checks; /* besides the checks that follow from shapes and strides */
+    /* On a GPU: a condition on the sizes. If it holds, the kernels with short indices are taken, else those
+     * with indices of 64 bits. NULL: the sizes are defined, and need no such choice, or are too large. */
+    struct uk_index *fits;
+    bool is_short; /* a version that is taken only if `fits` holds */
     struct uk_buffer *buffers;
     struct uk_alias *aliases;
     struct uk_section *sections;

@@ -112,20 +112,31 @@ struct uk_assume *uk_assumptions_with(struct uk_arena *a, const struct uk_progra
     return all;
 }
 
-static int64_t value_of(const struct uk_var *v, void *size) {
-    return v->defined ? v->value : ((const int64_t *)size)[v->number];
+struct sizes {
+    const int64_t *size;
+    bool overflow; /* of a size that a schedule introduced */
+};
+
+static int64_t value_of(const struct uk_var *v, void *user) {
+    struct sizes *s = user;
+
+    if (v->definition)
+        return uk_index_eval(v->definition, value_of, s, &s->overflow);
+    return v->defined ? v->value : s->size[v->number];
 }
 
 static bool holds(const struct uk_index *condition, const int64_t *size) {
+    struct sizes s = {.size = size};
     bool overflow = false;
 
-    return uk_index_eval(condition, value_of, (void *)(uintptr_t)size, &overflow) && !overflow;
+    return uk_index_eval(condition, value_of, &s, &overflow) && !overflow && !s.overflow;
 }
 
 const struct uk_function *uk_version_for(const struct uk_function *f, const int64_t *size) {
     const struct uk_function_version *v = f->versions;
 
-    while (v && v->condition && !holds(v->condition, size))
+    while (v && v->condition &&
+           !(holds(v->condition, size) && (!v->function->is_short || holds(v->function->fits, size))))
         v = v->next;
     return v ? v->function : f;
 }

@@ -168,6 +168,8 @@ void uk_list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic);
 enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f);
 /* Adds a condition on the sizes to the checks at entry. */
 enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
+/* short_indices.c: on a GPU, if some sizes are not defined: sets f->fits. */
+enum uk_status uk_find_short_indices(struct uk_schedule *s, struct uk_function *f);
 /* Adds the checks at entry that the arguments of the stage's kernel, which may be narrower than 64 bits, can
  * hold its sizes. Refuses if they never can. */
 enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);

@@ -81,6 +81,8 @@ static enum uk_status make_function(struct uk_schedule *s, struct uk_function *f
     uk_time(s->context->times, "loops", since);
     f->buffers = s->buffers;
     f->aliases = s->aliases;
+    if ((status = uk_find_short_indices(s, f)))
+        return status;
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         f->is_parallel |= uk_nest_is_parallel(s, st);
     return UK_OK;

@@ -4,7 +4,8 @@
  * the schedule's condition like assumptions. Schedules that defined sizes rule out are left out.
  *
  * A version checks at entry all that a program with one schedule checks, its own condition included; so a
- * wrong choice would be refused.
+ * wrong choice would be refused. On a GPU a version with a condition has only kernels with short indices. The
+ * last one, which takes all sizes, also has kernels with wide indices, which all larger sizes take.
  */
 #include "lower.h"
 
@@ -120,6 +121,7 @@ static enum uk_status add_version(struct lowering *l, int i, struct uk_function 
     if (!v)
         return uk_out_of_memory(l->p->context);
     *v = (struct uk_function_version){.condition = l->condition[i], .function = f};
+    f->is_short = f->fits && v->condition;
     *l->end = v;
     l->end = &v->next;
     of->is_parallel |= f->is_parallel;

@@ -5,17 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include "amdgpu.h"
+#include "base/base.h"
 #include "compiled.h"
 #include "test_options.h"
 
 const char *const targets[TARGETS] = {"amdgcn-gfx906", "amdgcn-gfx90a"};
 
 bool compile_text(struct run *r, const char *name, const char *text, int ordinal) {
+    return compile_short(r, name, text, ordinal, 0);
+}
+
+bool compile_short(struct run *r, const char *name, const char *text, int ordinal, int64_t short_bytes) {
     *r = (struct run){.context = uk_context_create(),
                       .options.target = targets[ordinal],
                       .call = call_on_gpu,
                       .repeat_arguments = name};
     assert_non_null(r->context);
+    r->context->short_bytes = short_bytes;
     r->program = run_parse(r->context, name, text, NULL);
     const enum uk_status status = run_compile(r);
     if (status == UK_NO_MATCH && strstr(uk_context_message(r->context), "lacks"))

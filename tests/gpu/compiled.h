@@ -15,6 +15,8 @@ extern const char *const targets[TARGETS];
 bool compile_file(struct run *r, const char *path, int ordinal);
 /* The same for a text; the name must outlive it. */
 bool compile_text(struct run *r, const char *name, const char *text, int ordinal);
+/* The same with another limit than UK_SHORT_BYTES for kernels with short indices; 0: that limit. */
+bool compile_short(struct run *r, const char *name, const char *text, int ordinal, int64_t short_bytes);
 void compiled_end(struct run *r);
 
 /* Sets the order in which simulated devices that are opened from now on take blocks and waves. */

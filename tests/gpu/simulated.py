@@ -36,7 +36,8 @@ INTEGERS = ("i8", "u8", "i16", "i32", "i64", "u16", "u32", "u64")
 EXACT = ("X[i] + Y[i]", "X[i] - Y[i]", "X[i] * Y[i]", "-X[i]", "abs(X[i])", "max(X[i], Y[i])", "min(X[i], Y[i])", "select(X[i] < Y[i], X[i], -Y[i])",
          "select(X[i] == Y[i] or not (X[i] == X[i]), abs(X[i]), -abs(Y[i]))", "X[i] * Y[i] + X[i]", "max(max(X[i], Y[i]), 1)",
          "min(min(X[i], -Y[i]), 1)", "min(max(X[i], 2), 100)", "max(abs(X[i]), -Y[i])", "pad(X[i - 1], 1) + pad(X[i + 1], 0)",
-         "select(X[i] > Y[i] and X[i] != 0, 1, 3)", "TYPE(index(i % 7)) * X[i]")
+         "select(X[i] > Y[i] and X[i] != 0, 1, 3)", "TYPE(index(i % 7)) * X[i]",
+         "select(index((i - 5) / 3) < -1, X[i], Y[i]) + pad(X[(i - 5) / 2], 1)", "select(index((i - 5) % 3) < 2, X[i], Y[i])")
 OF_FLOATS = ("select(X[i] >= 0, -X[i], -Y[i])", "X[i] * -abs(Y[i]) - X[i]", "round(X[i] * 0.25)", "floor(X[i] * 0.25)", "ceil(X[i] * 0.25)", "max(X[i], 0) + min(X[i], 0) * 0.125", "min(-X[i], -Y[i]) * 2")
 OF_INTEGERS = ("X[i] << 3", "X[i] >> 2", "(X[i] + Y[i]) >> 1", "X[i] & Y[i] | (X[i] ^ 5) >> Y[i]")
 INEXACT = ("X[i] / Y[i]", "sqrt(abs(X[i]))", "exp(X[i])", "tanh(X[i])", "X[i] / (1 + exp(-X[i]))", "X[i] / (1 + exp(-X[i])) * Y[i]",
