@@ -4,6 +4,19 @@
 #include "generator.h"
 #include "stages/stages.h"
 
+static bool has_barrier(const struct uk_node *n) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_BARRIER || has_barrier(n->body) || has_barrier(n->other))
+            return true;
+    return false;
+}
+
+/* True for a loop of a GPU's kernel in which threads wait for each other, the long part of its work. */
+static bool is_main_loop(const struct uk_codegen *g, const struct uk_node *n) {
+    return g->launch && g->spares_registers && n->op == UK_N_FOR && n->loop == UK_LOOP_SERIAL &&
+           has_barrier(n->body);
+}
+
 /* A guarded loop with its test at the end, the form that LLVM's loop passes expect; `times` iterations per
  * pass, a divisor of the trip count. */
 static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
@@ -12,6 +25,8 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
     LLVMBasicBlockRef done = uk_cg_block(g, "done");
     struct uk_binding *outside = g->bindings;
     const struct uk_interval range = uk_cg_loop_range(g, n);
+    /* Otherwise LLVM keeps a scalar offset for each row of a copy, and adds its stride in each iteration. */
+    const bool hides = is_main_loop(g, n) && !g->calls_wave;
 
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, lower, upper, ""), body, done);
     LLVMPositionBuilderAtEnd(g->b, body);
@@ -21,7 +36,7 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
     for (int k = 0; k < times; k++) {
         LLVMValueRef at = k ? LLVMBuildNSWAdd(g->b, i, uk_cg_int_as(upper, k * n->step), "") : i;
 
-        uk_cg_bind(g, n->var, at, range);
+        uk_cg_bind(g, n->var, hides ? uk_cg_hide_shared(g, at) : at, range);
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
     }
@@ -373,19 +388,6 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
     }
     g->bindings = outside;
     uk_cg_end_wave(g, n);
-}
-
-static bool has_barrier(const struct uk_node *n) {
-    for (; n; n = n->next)
-        if (n->op == UK_N_BARRIER || has_barrier(n->body) || has_barrier(n->other))
-            return true;
-    return false;
-}
-
-/* True for a loop of a GPU's kernel in which threads wait for each other, the long part of its work. */
-static bool is_main_loop(const struct uk_codegen *g, const struct uk_node *n) {
-    return g->launch && g->spares_registers && n->op == UK_N_FOR && n->loop == UK_LOOP_SERIAL &&
-           has_barrier(n->body);
 }
 
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
