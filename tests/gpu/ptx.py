@@ -55,7 +55,7 @@ G1[i] = G[i] + bf16(D[i])
 types = folder / "types.uk"
 types.write_text(TYPES, encoding="utf-8")
 # Bytes that the assembler reloads in a kernel, by program; others have none.
-SPILLS = {"conv2d_1x1_u8i8": 8, "conv2d_3x3_s2": 68, "conv2d_nchw": 4, "conv2d_scheduled": 68}
+SPILLS = {"conv2d_1x1_u8i8": 8, "conv2d_3x3_s2": 68, "conv2d_depthwise": 12, "conv2d_nchw": 4, "conv2d_scheduled": 68}
 PROGRAMS = [source / "examples" / f"{name}.uk" for name in
             ("vadd", "vadd_gpu", "matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_acc", "matmul_gpu", "mlp", "resnet50_1x1", "attention")]
 PROGRAMS += [source / "tests/golden" / f"{name}.uk" for name in ("bind_matmul", "pipeline", "shared_matmul_tvm")] + [types]
