@@ -24,7 +24,7 @@ C[m, n] = sum(k) A[m, k] * B[k, n]
 TILES = {"gfx906": [(8, 8), (8, 4), (4, 4)], "gfx90a": [(8, 16), (8, 8), (8, 4), (4, 4)]}
 PARTS = [1, 2, 4, 8, 16]
 SIZES = range(64, 513)
-LEAST, MEAN = 0.45, 0.65
+LEAST, MEAN = 0.6, 0.75
 LEAST_TERMS = 32  # of a part
 
 

@@ -31,7 +31,7 @@ enum {
     PARTS = sizeof part_terms / sizeof *part_terms,
     MAX_POINTS = SAMPLES * SAMPLES * SAMPLES,
     MAX_CONDITIONS = (EXTENTS + 1) * (2 * TERMS + 1),
-    MAX_TILES = 7 * UNIT,
+    MAX_TILES = 8 * UNIT,
     /* blocks that an estimate adds up one by one */
     BLOCKS = 16 * UNIT,
     /* minimum steps of the sum in a part */
@@ -105,19 +105,14 @@ static bool find_product(struct search *w, struct uk_schedule *s) {
 
 /* ---- estimates ---- */
 
-/* True if another kernel has the same tile with fewer instructions, or this one is a wave's and another a
- * thread's: the addresses and tests of a wave's copies, many for each thread, take most of the time where
- * strides and ends are sizes. */
+/* True if another kernel has the same tile, of a thread or of a wave, with fewer instructions. */
 static bool is_slower(const struct search *w, int kernel, const struct uk_tile *t) {
     struct uk_tile other;
 
     for (int i = 0; i < uk_kernel_count(); i++)
-        if (uk_device_kernel_tile(&w->p, i, &other) && t->wave && !other.wave)
-            return true;
-        else if (uk_device_kernel_tile(&w->p, i, &other) && !t->wave == !other.wave &&
-                 other.rows == t->rows && other.columns == t->columns &&
-                 (other.instructions < t->instructions ||
-                  (other.instructions == t->instructions && i < kernel)))
+        if (uk_device_kernel_tile(&w->p, i, &other) && !t->wave == !other.wave && other.rows == t->rows &&
+            other.columns == t->columns &&
+            (other.instructions < t->instructions || (other.instructions == t->instructions && i < kernel)))
             return true;
     return false;
 }
