@@ -175,6 +175,7 @@ struct uk_function {
     /* The function calls the first version whose condition holds, and has no body, buffers and checks of its
      * own; or NULL. */
     struct uk_function_version *versions;
+    struct uk_version *automatic; /* the schedules of the versions, if the program states none; or NULL */
 };
 
 /* The access whose element e is, or is inside of its tensor and a number elsewhere; NULL: e is another

@@ -178,13 +178,18 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         return status;
     if (p->versions)
         return uk_lower_all_schedules(p, t, o, last, report, steps, out);
-    if (t->arch->is_device && !o->plain_loops && !has_steps(p, t) &&
-        (status = uk_auto_versions(p, t, o, &p->versions)))
+    struct uk_version *automatic = last ? last->automatic : NULL;
+
+    if (!automatic && t->arch->is_device && !o->plain_loops && !has_steps(p, t) &&
+        (status = uk_auto_versions(p, t, o, &automatic)))
         return status;
-    status = p->versions ? uk_lower_all_schedules(p, t, o, last, report, steps, out)
-                         : uk_lower_schedule(p, t, o, p->name, NULL, last ? last->schedule : NULL, report,
-                                             steps, out);
+    p->versions = automatic;
+    status = automatic ? uk_lower_all_schedules(p, t, o, last, report, steps, out)
+                       : uk_lower_schedule(p, t, o, p->name, NULL, last ? last->schedule : NULL, report,
+                                           steps, out);
     p->versions = NULL;
+    if (*out)
+        (*out)->automatic = automatic;
     return status;
 }
 
