@@ -159,9 +159,9 @@ static void must_be_right(int i, const char *target) {
 
 /* ---- the tests ---- */
 
-/* Unless it is 1, only a part of all is tried, for a sanitized build. Each program is on one of three
- * targets, with one of `part` * 2 / 3 kinds of steps. Where single steps are refused, it is on each target,
- * with one of `part` steps. */
+/* Unless it is 1, only a part of all is tried: all takes minutes, sanitized an hour. Each program is on one
+ * of three targets, with one of `part` * 2 / 3 kinds of steps. Where single steps are refused, it is on each
+ * target, with one of `part` steps. */
 static int part = 1;
 
 static bool is_tried(int program, int target) {
