@@ -29,9 +29,15 @@ static void put_integer(enum uk_type type, uint64_t *x, char *to) {
     memcpy(to, &bits, uk_type_bytes(type));
 }
 
-/* A number in [-1, 1) with more bits than any mantissa. */
-static double fraction(uint64_t *x) {
-    return ldexp((double)(int64_t)random_next(x), -63);
+/* A number in [-1, 1) with more bits than any mantissa; but no subnormal f16, which gfx90a's matrix units
+ * replace by 0. */
+static double fraction(enum uk_type type, uint64_t *x) {
+    double v;
+
+    do
+        v = ldexp((double)(int64_t)random_next(x), -63);
+    while (type == UK_F16 && fabs(v) < 0x1p-14);
+    return v;
 }
 
 /* ---- operands ---- */
@@ -56,7 +62,7 @@ static void fill(struct random_data *d, struct uk_program *p, int i, enum values
         if (!is_float)
             put_integer(type, x, at + e * bytes);
         else if (values == MANTISSAS)
-            put_float(type, fraction(x), at + e * bytes);
+            put_float(type, fraction(type, x), at + e * bytes);
         else
             put_float(type, (double)((int64_t)(random_next(x) % (uint64_t)(2 * limit + 1)) - limit),
                       at + e * bytes);
