@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules a program for a GPU if it has no steps, or only steps for CPUs. Elementwise stages are inlined
- * into their only reader. Each other statement becomes a GPU kernel: products in tiles (product.c),
- * sums over windows in tiles of pixels (depthwise.c), sums over contiguous elements by several threads each
- * (sum.c), others with a thread per element, or
- * per few adjacent elements, a vector in memory.
+ * into their only reader. Each other statement becomes a GPU kernel: products in tiles (product.c), or with
+ * few rows (few_rows.c), sums over windows in tiles of pixels (depthwise.c), sums over contiguous elements by
+ * several threads each (sum.c), others with a thread per element, or per few adjacent elements, a vector in
+ * memory.
  */
 #include "device.h"
 #include "auto/stage.h"
@@ -183,8 +183,7 @@ static enum uk_status load_parts(struct uk_schedule *s, struct uk_stage *st, str
         status = uk_device_split(s, st, &parts, STEP_LOADED, "s", "i", &place);
     if (status)
         return status;
-    struct uk_step *step = uk_device_copy(s, st, place, 1, UK_SCOPE_REGISTER, "_loaded");
-    return step ? uk_device_try_step(s, step, &done) : uk_out_of_memory(s->context);
+    return uk_device_try_step(s, uk_device_copy(s, st, place, 1, UK_SCOPE_REGISTER, "_loaded"), &done);
 }
 
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
