@@ -140,6 +140,30 @@ enum uk_exec_scope uk_kernel_scope(const struct uk_kernel *kernel);
 enum uk_space { UK_SPACE_GENERIC, UK_SPACE_GLOBAL, UK_SPACE_SHARED, UK_SPACE_PRIVATE };
 enum uk_space uk_kernel_space(const struct uk_kernel *kernel, int operand);
 
+/* State of the core, beside the operands, that a kernel needs while it runs:
+ *
+ *     UK_STATE_TILES    x86: the configuration of the matrix tiles, AMX: palette 1, eight tiles of 16 rows of
+ * 64 bytes. A kernel may change the tiles' contents, not the configuration.
+ *
+ * A program that calls such a kernel loads the state before and releases it afterwards, on the same thread,
+ * around any number of calls:
+ *
+ *     if (uk_state_load(uk_kernel_state(kernel)) == UK_OK) {
+ *         // calls of the kernel
+ *         uk_state_release(uk_kernel_state(kernel));
+ *     }
+ */
+enum uk_state { UK_STATE_NONE, UK_STATE_TILES };
+enum uk_state uk_kernel_state(const struct uk_kernel *kernel);
+/* Loads the state on the calling thread. UK_UNSUPPORTED: the CPU lacks it, UK_ISA hides it, or the system
+ * does not permit it; nothing has changed. Linux permits tiles to a process that asks, which the first call
+ * does; from then on signal frames may be larger, and sigaltstack() refuses stacks that are too small for
+ * them. A permission lasts until exec, also in threads made before and in children by fork. A refusal is
+ * remembered. UK_STATE_NONE: UK_OK, there is nothing to do. */
+enum uk_status uk_state_load(enum uk_state state);
+/* Releases it: the tiles are as after the start of the thread, and cost nothing at context switches. */
+void uk_state_release(enum uk_state state);
+
 /* Any kernel's function: cast it to uk_<op>_function. NULL: a kernel of another architecture than this
  * build's. */
 typedef void uk_function(void);

@@ -13,11 +13,11 @@
  *
  * Edge tiles cost as much as the whole tile: missing rows repeat row 0, and are not stored.
  */
+#include "../any/runs.h"
 #ifdef UK_OP_bgemm_ra
 #define TOTAL_IS_FLOAT
 #endif
 #include "../../asm/aarch64/rows_neon.h"
-#include "../any/runs.h"
 
 #if defined(UK_OP_bgemm_ra)
 typedef uint16_t left, right;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #if defined UK_OP_igemm_runs || defined UK_OP_i8gemm_runs || defined UK_OP_u8gemm_runs || \
-    defined UK_OP_i8u8gemm_runs
+    defined UK_OP_i8u8gemm_runs || defined UK_OP_bgemm_runs
 #define OF_ROWS(left, right) \
     int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds, const right *b, int64_t ldb
 #define ONE_RUN
@@ -21,4 +21,6 @@
 #define UK_OP_u8gemm_ra
 #elif defined UK_OP_i8u8gemm_runs
 #define UK_OP_i8u8gemm_ra
+#elif defined UK_OP_bgemm_runs
+#define UK_OP_bgemm_ra
 #endif

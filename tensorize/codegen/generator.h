@@ -92,7 +92,8 @@ struct uk_codegen {
     struct uk_spread *spread;
     /* Sizes, and the bytes of each tensor, are small enough for indices of 32 bits (uk_function.fits). */
     bool is_short;
-    int serial_loops; /* number of enclosing loops that are not over blocks or threads */
+    enum uk_state state; /* that a kernel called by f needs */
+    int serial_loops;    /* number of enclosing loops that are not over blocks or threads */
     const struct uk_parameters *parameters; /* of the kernel */
     /* Scalar registers do not hold all that LLVM would move out of the kernel's loops. */
     bool spares_registers;
@@ -105,6 +106,14 @@ struct uk_codegen {
     bool chooses;          /* the innermost loop so far has a select that branches, since it reads memory */
 };
 
+/* state.c: the state that a kernel of the function needs. */
+enum uk_state uk_cg_state_of(const struct uk_function *f);
+/* Code that asks the system for the permission, unless it was granted before; the function returns
+ * UK_UNSUPPORTED if it is refused. */
+void uk_cg_ask_for_state(struct uk_codegen *g);
+/* Code that loads the state on the thread that runs it, and that releases it. Nothing if there is none. */
+void uk_cg_load_state(struct uk_codegen *g);
+void uk_cg_release_state(struct uk_codegen *g);
 /* True if the value differs between the threads of a block. */
 bool uk_cg_varies(const struct uk_codegen *g, const struct uk_index *e);
 /* launch.c: loads the kernel's parameters again, so that those which only the following nodes use take no

@@ -69,11 +69,14 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n) {
     g->thread = LLVMGetParam(task, 2);
     LLVMSetValueName2(g->thread, "thread", 6);
     bind_grid(g, &grid, LLVMGetParam(task, 1));
+    uk_cg_load_state(g);
     uk_cg_nodes(g, (grid.loop[1] ? grid.loop[1] : grid.loop[0])->body);
+    uk_cg_release_state(g);
     g->bindings = outside;
     LLVMValueRef context = uk_cg_leave(g, &f);
     LLVMBuildCall2(g->b, run_type, uk_cg_declare(g, "uk_parallel_for", run_type),
                    (LLVMValueRef[]){task, context, total}, 3, "");
+    uk_cg_load_state(g); /* a task on this thread has released it */
 }
 
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n) {

@@ -369,6 +369,7 @@ struct uk_intrinsic {
     const char *name;
     int required;
     const char **requires_feature;
+    enum uk_state state; /* that the thread holds during its calls */
     enum uk_exec_scope scope;
     /* Sizes, tensors, scalars, assumptions and statements. Memory comes from the arena of the program that
      * declares the intrinsic, never from its own. */

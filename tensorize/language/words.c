@@ -70,7 +70,7 @@ char *uk_list_types(struct uk_arena *a, const char *before) {
 }
 
 /* Reserved words of the grammar that no list above has, except words of one letter and `ll`, which occur only
- * after `import` or a dot. */
+ * after `import` or a dot, and `state` and `tiles`, which occur only after a kernel's name. */
 static const char *const reserved[] = {
     "size", "tensor",  "temp",   "layout", "stride",    "align",    "over",   "in",     "constant", "finite",
     "lane", "scalar",  "assume", "and",    "or",        "not",      "scan",   "sum",    "prod",     "where",

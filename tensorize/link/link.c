@@ -33,6 +33,12 @@ static enum uk_status check_features(struct uk_build *b) {
                                "kernel %s requires %s, which target %s does not have; use another kernel, or "
                                "a target with +%s",
                                in->name, in->requires_feature[k], b->target->name, in->requires_feature[k]);
+        const char *state = uk_target_lacks_state(b->target, in->state);
+
+        if (state)
+            return uk_fail(b->context, UK_UNSUPPORTED, in->at,
+                           "kernel %s requires state tiles, for which target %s lacks %s; use another kernel",
+                           in->name, b->target->name, state);
     }
     return UK_OK;
 }

@@ -50,7 +50,7 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
     for (int f = 0; f < i->required; f++)
         if (!uk_target_has(s->target, i->requires_feature[f]))
             return i->requires_feature[f];
-    return NULL;
+    return uk_target_lacks_state(s->target, i->state);
 }
 
 /* True if the row names the cores that it was made for, and the target's is not among them. */

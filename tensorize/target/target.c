@@ -30,6 +30,19 @@ const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope 
                                           : "the blocks of a GPU";
 }
 
+const char *uk_target_lacks_state(const struct uk_target *t, enum uk_state state) {
+    if (state != UK_STATE_TILES)
+        return NULL;
+    if (!uk_target_has(t, "amx-tile"))
+        return "amx-tile";
+    if (strcmp(t->name, "native"))
+        return NULL;
+    if (uk_state_load(state))
+        return "the system's permission to use matrix tiles";
+    uk_state_release(state);
+    return NULL;
+}
+
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
     if (!uk_target_takes(t, row)) {
         snprintf(name, size, "%s", strcmp(uk_kernel_arch(row), "any") ? uk_kernel_arch(row) : "a CPU");
@@ -45,6 +58,12 @@ bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row,
         snprintf(name, size, "%.*s", (int)strcspn(f, ","), f);
         if (!uk_target_has(t, name))
             return true;
+    }
+    const char *state = uk_target_lacks_state(t, uk_kernel_state(row));
+
+    if (state) {
+        snprintf(name, size, "%s", state);
+        return true;
     }
     if (size)
         name[0] = 0;

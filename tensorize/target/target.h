@@ -95,6 +95,7 @@ struct uk_arch {
     /* Prefixes of what imports may not contain: LLVM intrinsics (their names after `intrinsics`) and asm
      * mnemonics; or NULL. */
     const char *const *not_in_imports;
+    const char *const *tiles;        /* prefixes of LLVM intrinsics that need UK_STATE_TILES; or NULL */
     enum uk_exec_scope widest_scope; /* widest execution scope of its kernels; default UK_EXEC_THREAD */
     unsigned spaces[4];              /* LLVM's address space of each enum uk_space; default 0 */
     bool extends_int;                /* an int is passed and returned sign-extended to register width */
@@ -158,6 +159,9 @@ int64_t uk_target_max_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);
 /* True if the kernel is for the target's architecture, or for any and the target is not a GPU. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
+/* What a kernel that needs the state lacks, as text: the feature, or the system's permission, which this asks
+ * for if the target is this CPU ("native"). NULL: nothing. */
+const char *uk_target_lacks_state(const struct uk_target *t, enum uk_state state);
 /* The execution scope `scope` as text if the target lacks it; NULL if the target has it. */
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope);
 /* True if the target cannot run the kernel. Then writes to `name`, truncated to size, what the kernel needs:

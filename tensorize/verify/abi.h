@@ -27,6 +27,9 @@ struct abi_value {
 };
 /* The same for a function of any prototype; on 64-bit architectures only. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count);
+/* From now on calls also check the configuration of x86's matrix tiles (UK_STATE_TILES), which the thread
+ * must hold. */
+void abi_check_tiles(void);
 /* In a handler of SIGSEGV or SIGBUS: true if the access was a write; on 64-bit architectures only. */
 bool abi_is_write(const void *context);
 

@@ -124,6 +124,9 @@ static const char *check_call(struct call *call, int words) {
     return special;
 }
 
+void abi_check_tiles(void) {
+}
+
 const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
                      uint64_t scalar) {
     /* A float is NaN-boxed: its upper half is all ones. No double that is passed here has an upper half of

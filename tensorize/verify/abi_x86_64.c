@@ -188,12 +188,27 @@ static int lay_out(struct call *call, const struct abi_value *value, int count) 
     return words;
 }
 
+static bool checks_tiles;
+
+void abi_check_tiles(void) {
+    checks_tiles = true;
+}
+
+enum { TILE_BYTES = 64 };
+
+static void store_tiles(unsigned char to[TILE_BYTES]) {
+    if (checks_tiles)
+        __asm__ volatile("sttilecfg (%0)" ::"r"(to) : "memory");
+}
+
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count) {
     static const char *const names[REGISTERS] = {"rbx", "rbp", "r12", "r13", "r14", "r15"};
     const unsigned before = __builtin_ia32_stmxcsr();
     struct call call = {.function = function, .in_use = knows_upper_halves()};
     const int words = lay_out(&call, value, count);
+    unsigned char tiles[2][TILE_BYTES] = {{0}};
 
+    store_tiles(tiles[0]);
     abi_call_asm(&call);
     const bool upper_halves = knows_upper_halves() && upper_halves_hold(call.in_use);
     __builtin_ia32_ldmxcsr(before);
@@ -211,6 +226,9 @@ const char *abi_call_values(void (*function)(void), const struct abi_value *valu
     for (int i = words; i < STACK_WORDS; i++)
         if (call.stack[i] != canary)
             return "the caller's stack";
+    store_tiles(tiles[1]);
+    if (memcmp(tiles[0], tiles[1], TILE_BYTES))
+        return "the configuration of matrix tiles";
     if (upper_halves)
         return "the upper halves of vector registers (vzeroupper)";
     return NULL;

@@ -120,12 +120,20 @@ static enum uk_remote_result call_kernel(struct uk_verifier *v) {
     uk_verify_set_arguments(v, value);
     if (v->argv)
         return uk_remote_call(v, value);
+    if (v->intrinsic->state) {
+        if (uk_state_load(v->intrinsic->state)) {
+            uk_verify_give_up(v, UK_UNSUPPORTED, "the system does not permit matrix tiles");
+            return UK_REMOTE_WRONG;
+        }
+        abi_check_tiles();
+    }
     uk_memory_protect(v, false);
     uk_verify_begin_call(v, getpid());
     const char *broken = abi_call_values(v->call, value, v->intrinsic->form[v->form].arguments);
 
     uk_verify_end_call(v);
     uk_memory_protect(v, true);
+    uk_state_release(v->intrinsic->state);
     if (broken)
         snprintf(v->verdict->what, sizeof v->verdict->what, "does not preserve %s", broken);
     return broken ? UK_REMOTE_WRONG : UK_REMOTE_GOOD;

@@ -249,17 +249,24 @@ struct guarded_call {
     void (*function)(void);
     const struct plan *plan;
     uint64_t scalar;
+    enum uk_state state;
     const char *broken;
 };
 
 static void call_kernel(void *argument) {
     struct guarded_call *g = argument;
 
+    if (g->state && !uk_state_load(g->state)) /* without it the function is the kernel in C */
+        abi_check_tiles();
     g->broken = abi_call(g->function, g->plan->words, g->plan->count, addresses(g->plan), g->scalar);
+    uk_state_release(g->state);
 }
 
 bool check_run(struct check *c, const char **broken, const void **at) {
-    struct guarded_call g = {.function = c->function, .plan = &c->plan, .scalar = scalar_bits(c)};
+    struct guarded_call g = {.function = c->function,
+                             .plan = &c->plan,
+                             .scalar = scalar_bits(c),
+                             .state = uk_kernel_state(c->row)};
     const bool ended = run_guarded(call_kernel, &g, at);
 
     *broken = g.broken;

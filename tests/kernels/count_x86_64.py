@@ -8,10 +8,10 @@ def count(body, loop, _):
     fma = loads = other = 0
     for text in (body[i].text for i in loop):
         memory = "(" in text and not text.startswith("lea")
-        if re.match(r"(vfn?m\w+|vpdpbusd|vdpbf16ps|vpmaddwd)\s", text):
+        if re.match(r"(vfn?m\w+|vpdpbusd|vdpbf16ps|vpmaddwd|tdpb\w+)\s", text):
             fma += 1
             loads += memory
-        elif text.startswith("prefetch") or (memory and re.search(r"%[xyz]mm\d+$|%[xyz]mm\d+ \{", text)):
+        elif text.startswith(("prefetch", "tileload")) or (memory and re.search(r"%[xyz]mm\d+$|%[xyz]mm\d+ \{", text)):
             loads += 1
         elif re.search(r"%[xyz]mm", text):
             other += 1

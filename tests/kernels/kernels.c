@@ -35,6 +35,11 @@ static void check_row(void **state) {
         print_message("%s: skipped, this CPU lacks %s or UK_ISA hides it\n", row->symbol, message);
         skip();
     }
+    if (uk_state_load(row->state)) {
+        print_message("%s: skipped, no permission to use matrix tiles\n", row->symbol);
+        skip();
+    }
+    uk_state_release(row->state);
     if (!check_kernel(row, row->function, message, sizeof message))
         fail_msg("%s", message);
     check_variants(row);

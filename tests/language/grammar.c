@@ -166,7 +166,7 @@ static int lex(const char *text, enum uk_token_kind *first) {
 }
 
 static void words_are_those_of_the_parser(void **state) {
-    static const char *const not_reserved[] = {"x", "y", "z", "c", "ll", "hint"};
+    static const char *const not_reserved[] = {"x", "y", "z", "c", "ll", "hint", "state", "tiles"};
     enum uk_token_kind kind;
 
     (void)state;

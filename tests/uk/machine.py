@@ -14,12 +14,13 @@ failures = []
 
 # Fields describe a machine: none is named after a path, an operand or a product. A new field is added here and in
 # fields.c.
-VECTORS = "bytes registers fma shuffle load store merge split"
+VECTORS = "bytes registers fma shuffle load store merge split bf16"
 CACHE = "size ways latency bytes lines"
 FIELDS = {
     "": "name arch cpus isa uncore issue reorder fma_latency l2_cores split serial_transfers alias store_miss hint_hides",
     "vectors.0.": VECTORS,
     "vectors.1.": VECTORS,
+    "tiles.": "product load latency",
     "l1.": CACHE,
     "l2.": CACHE,
     "prefetch.": "streams ahead past_page",
@@ -99,6 +100,7 @@ def check_row(name, **environment):
         group = field.rpartition(".")[0]
         line = lines.get(field) or lines.get(group) or lines.get({"l2_cores": "l2", "reorder": "issue"}.get(field, "core"), "")
         absent = field.startswith("device.") or group.startswith("vectors.") and not values[group + ".bytes"]["row"]
+        absent |= field.startswith("tiles.") and not values["tiles.product"]["ports"] or field.endswith(".bf16") and not fact["ports"]
         if ("none" if absent else as_text(fact)) not in line:
             failures.append(f"{name}: {field}, {as_text(fact)}, is not on the line {line!r}")
     return values

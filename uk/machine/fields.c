@@ -18,7 +18,8 @@
               "a load across two lines delays busy multiply-adds by %s cycles", "cycles", DOUBLE,  \
               core.vectors[i].split),                                                              \
         PORTS(i, fma, "%s"), PORTS(i, shuffle, "%s"), PORTS(i, load, "%s"), PORTS(i, store, "%s"), \
-        PORTS(i, merge, "in addition to a load into a part of a register, %s")
+        PORTS(i, merge, "in addition to a load into a part of a register, %s"),                    \
+        PORTS(i, bf16, "vdpbf16ps %s")
 #define CACHE(name, member)                                                                \
     FIELD(name ".size", name, "%s bytes", "bytes", INT64, member.size),                    \
         FIELD(name ".ways", name, "%s ways", "ways", INT, member.ways),                    \
@@ -40,6 +41,10 @@ const struct uk_field uk_fields[] = {
     FIELD("fma_latency", "fma_latency", "%s cycles", "cycles", INT, core.fma_latency),
     VECTORS(0),
     VECTORS(1),
+    FIELD("tiles.product", "tiles", "%s products", "a cycle", PORTS, core.tiles.product),
+    FIELD("tiles.load", "tiles", "%s loads", "a cycle", PORTS, core.tiles.load),
+    FIELD("tiles.latency", "tiles", "%s cycles between products in one sum", "cycles", INT,
+          core.tiles.latency),
     CACHE("l1", core.l1),
     CACHE("l2", core.l2),
     FIELD("l2_cores", "l2", "of %s cores", "cores", INT, core.l2_cores),
@@ -173,7 +178,10 @@ const char *uk_field_text(const struct uk_machine *m, const struct uk_field *f, 
 
 bool uk_field_is_absent(const struct uk_machine *m, const struct uk_field *f) {
     if (!strncmp(f->name, "vectors.", 8))
-        return !m->core.vectors[f->name[8] - '0'].bytes;
+        return !m->core.vectors[f->name[8] - '0'].bytes ||
+               (!strcmp(f->name + 10, "bf16") && !m->core.vectors[f->name[8] - '0'].bf16.ports);
+    if (!strncmp(f->name, "tiles.", 6))
+        return !m->core.tiles.product.ports;
     if (!strncmp(f->name, "device.", 7))
         return !m->core.device.threads;
     if (!strncmp(f->name, "uncore.cache.", 13))

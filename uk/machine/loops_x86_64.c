@@ -73,25 +73,41 @@ LOOPS(avx512, "zmm", "64", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX512_MERGE
     "mov 8(%1), %%r11\n\tadd %%r8, %%r9\n\t"
 LOOP(issue, SSE_START, REPEAT(10, MIXED), "")
 
-#define ROWS(set, width, features)                                        \
-    {UK_MICRO_FMA, width, features, 40, set##_fma},                       \
-        {UK_MICRO_FMA_CHAIN, width, features, 20, set##_fma_chain},       \
-        {UK_MICRO_SHUFFLE, width, features, 40, set##_shuffle},           \
-        {UK_MICRO_FMA_SHUFFLE, width, features, 40, set##_fma_shuffle},   \
-        {UK_MICRO_FMA2_SHUFFLE, width, features, 20, set##_fma2_shuffle}, \
-        {UK_MICRO_LOAD, width, features, 40, set##_load},                 \
-        {UK_MICRO_STORE, width, features, 40, set##_store},               \
-        {UK_MICRO_LINES, width, features, 40, set##_lines},               \
-        {UK_MICRO_FMA5_LINE, width, features, 8, set##_fma5_line},        \
-        {UK_MICRO_MERGE, width, features, 40, set##_merge},               \
-        {UK_MICRO_FMA2_MERGE, width, features, 20, set##_fma2_merge}, {   \
-        UK_MICRO_READ, width, features, 8, set##_read                     \
+#define DOT_A "vdpbf16ps %%zmm8, %%zmm9, %%zmm\\i\n\t"
+#define DOT_B "vdpbf16ps %%zmm8, %%zmm9, %%zmm1\\i\n\t"
+LOOP(avx512_bf16, AVX512_START, REPEAT(4, FIVE(DOT_A DOT_B)), "vzeroupper\n\t")
+
+/* Tiles 4 to 7 are operands. */
+#define TILE(sum) "tdpbusd %%tmm6, %%tmm4, %%tmm" #sum "\n\t"
+#define TILE_LOAD(tile) "tileloadd (%1,%%rax), %%tmm" #tile "\n\t"
+#define TILE_START "mov $64, %%eax\n\t" TILE_LOAD(4) TILE_LOAD(6)
+LOOP(tile, TILE_START, REPEAT(4, TILE(0) TILE(1) TILE(2) TILE(3)), "")
+LOOP(tile_chain, TILE_START, REPEAT(16, TILE(0)), "")
+LOOP(tile_load, TILE_START, REPEAT(4, TILE_LOAD(4) TILE_LOAD(5) TILE_LOAD(6) TILE_LOAD(7)), "")
+
+#define ROWS(set, width, features)                                                       \
+    {UK_MICRO_FMA, width, features, UK_STATE_NONE, 40, set##_fma},                       \
+        {UK_MICRO_FMA_CHAIN, width, features, UK_STATE_NONE, 20, set##_fma_chain},       \
+        {UK_MICRO_SHUFFLE, width, features, UK_STATE_NONE, 40, set##_shuffle},           \
+        {UK_MICRO_FMA_SHUFFLE, width, features, UK_STATE_NONE, 40, set##_fma_shuffle},   \
+        {UK_MICRO_FMA2_SHUFFLE, width, features, UK_STATE_NONE, 20, set##_fma2_shuffle}, \
+        {UK_MICRO_LOAD, width, features, UK_STATE_NONE, 40, set##_load},                 \
+        {UK_MICRO_STORE, width, features, UK_STATE_NONE, 40, set##_store},               \
+        {UK_MICRO_LINES, width, features, UK_STATE_NONE, 40, set##_lines},               \
+        {UK_MICRO_FMA5_LINE, width, features, UK_STATE_NONE, 8, set##_fma5_line},        \
+        {UK_MICRO_MERGE, width, features, UK_STATE_NONE, 40, set##_merge},               \
+        {UK_MICRO_FMA2_MERGE, width, features, UK_STATE_NONE, 20, set##_fma2_merge}, {   \
+        UK_MICRO_READ, width, features, UK_STATE_NONE, 8, set##_read                     \
     }
 
 const struct uk_micro uk_micros[] = {
-    {UK_MICRO_ISSUE, 0, "", 80, issue},
+    {UK_MICRO_ISSUE, 0, "", UK_STATE_NONE, 80, issue},
     ROWS(sse2, 16, ""),
     ROWS(avx2, 32, "avx2,fma"),
     ROWS(avx512, 64, "avx512f"),
+    {UK_MICRO_BF16, 64, "avx512bf16", UK_STATE_NONE, 40, avx512_bf16},
+    {UK_MICRO_TILE, 0, "amx-int8", UK_STATE_TILES, 16, tile},
+    {UK_MICRO_TILE_CHAIN, 0, "amx-int8", UK_STATE_TILES, 16, tile_chain},
+    {UK_MICRO_TILE_LOAD, 0, "amx-tile", UK_STATE_TILES, 16, tile_load},
     {0},
 };

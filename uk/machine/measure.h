@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include "machine/machine.h"
+#include "ukernels.h"
 
 /* ---- fields.c ---- */
 
@@ -59,14 +60,19 @@ enum uk_micro_kind {
     UK_MICRO_FMA5_LINE, /* five multiply-adds and one load of LINES */
     UK_MICRO_MERGE,     /* loads into part of a register */
     UK_MICRO_FMA2_MERGE,
-    UK_MICRO_READ, /* like LOAD, but each iteration reads the next 8 vectors */
-    UK_MICRO_ISSUE /* independent additions, vector operations and loads; has no vector width */
+    UK_MICRO_BF16,       /* independent dot products of pairs of bf16 */
+    UK_MICRO_TILE,       /* products of matrix tiles with four sums in turn */
+    UK_MICRO_TILE_CHAIN, /* with one sum */
+    UK_MICRO_TILE_LOAD,  /* loads of a tile from adjacent rows */
+    UK_MICRO_READ,       /* like LOAD, but each iteration reads the next 8 vectors */
+    UK_MICRO_ISSUE       /* independent additions, vector operations and loads; has no vector width */
 };
 
 struct uk_micro {
     enum uk_micro_kind kind;
     int bytes;            /* vector width */
     const char *features; /* required features, named as in archs.def */
+    enum uk_state state;  /* that it needs */
     int operations;       /* per iteration: instructions, or groups of them as named by the kind */
     void (*run)(long iterations, char *memory);
 };

@@ -67,6 +67,17 @@ static void print_row(const struct uk_machine *m) {
     }
 }
 
+/* Asks the system for matrix tiles, as the first product that uses them does. */
+static void print_state(void) {
+    const bool has = uk_cpu_has("amx-tile"), granted = uk_state_load(UK_STATE_TILES) == UK_OK;
+
+    uk_state_release(UK_STATE_TILES);
+    printf("%-22s %s\n", "state tiles",
+           granted ? "granted by the system"
+           : has   ? "refused by the system: products take other kernels"
+                   : "this CPU has none, or UK_ISA hides them");
+}
+
 static int list_rows(const struct uk_machine *used) {
     const struct uk_core *c;
 
@@ -193,5 +204,6 @@ int uk_command_machine(const struct uk_arguments *a) {
         return uk_print_machine_json(m, level, NULL);
     print_row(m);
     print_levels(level);
+    print_state();
     return UK_EXIT_OK;
 }

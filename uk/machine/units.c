@@ -12,15 +12,28 @@
 static void warm_loop(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_micro *l = p->what;
 
+    if (uk_state_load(l->state))
+        return;
     l->run(100, lab->large + p->b);
+    uk_state_release(l->state);
 }
 
 static double run_loop(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_micro *l = p->what;
     const long iterations = 2000;
 
+    if (uk_state_load(l->state))
+        return NAN;
     l->run(iterations, lab->large + p->b);
+    uk_state_release(l->state);
     return (double)iterations * l->operations;
+}
+
+static bool runs_here(const struct uk_micro *l) {
+    if (uk_cpu_lacks(l->features, NULL, 0) || uk_state_load(l->state))
+        return false;
+    uk_state_release(l->state);
+    return true;
 }
 
 static const struct uk_trial loop = {.prepare = warm_loop, .run = run_loop};
@@ -28,7 +41,7 @@ static const struct uk_trial loop = {.prepare = warm_loop, .run = run_loop};
 /* The loop for vectors of this width; NULL: there is none, or this CPU lacks its instructions. */
 static const struct uk_micro *find(enum uk_micro_kind kind, int bytes) {
     for (const struct uk_micro *l = uk_micros; l->run; l++)
-        if (l->kind == kind && l->bytes == bytes && !uk_cpu_lacks(l->features, NULL, 0))
+        if (l->kind == kind && l->bytes == bytes && runs_here(l))
             return l;
     return NULL;
 }
@@ -36,7 +49,7 @@ static const struct uk_micro *find(enum uk_micro_kind kind, int bytes) {
 /* True if the loop is of this width and runs here. READ is excluded, as it advances through memory and has a
  * point of its own. */
 static bool is_of(const struct uk_micro *l, int bytes) {
-    return l->bytes == bytes && l->kind != UK_MICRO_READ && !uk_cpu_lacks(l->features, NULL, 0);
+    return l->bytes == bytes && l->kind != UK_MICRO_READ && runs_here(l);
 }
 
 /* Bytes of the row's widest vectors for which this CPU has loops; 0: none. */
@@ -122,6 +135,8 @@ static void say_width(struct uk_lab *lab, int w) {
     say_rate(lab, w, "shuffle", UK_MICRO_SHUFFLE);
     say_rate(lab, w, "load", UK_MICRO_LOAD);
     say_rate(lab, w, "store", UK_MICRO_STORE);
+    if (lab->machine.core.vectors[w].bf16.ports)
+        say_rate(lab, w, "bf16", UK_MICRO_BF16);
     snprintf(field, sizeof field, "vectors.%d.merge", w);
     uk_lab_add_reason(lab, field, "measurable only together with loads and multiply-adds, see below");
     snprintf(field, sizeof field, "vectors.%d.split", w);
@@ -135,6 +150,25 @@ static void say_width(struct uk_lab *lab, int w) {
     say_mix(lab, w, "merging load", UK_MICRO_MERGE, (struct uk_counts){.load = 1, .merge = 1});
     say_mix(lab, w, "2fma+merging load", UK_MICRO_FMA2_MERGE,
             (struct uk_counts){.fma = 2, .load = 1, .merge = 1});
+}
+
+static void say_tiles(struct uk_lab *lab) {
+    static const struct {
+        const char *field;
+        enum uk_micro_kind kind;
+        bool is_rate;
+    } all[] = {{"tiles.product", UK_MICRO_TILE, true},
+               {"tiles.load", UK_MICRO_TILE_LOAD, true},
+               {"tiles.latency", UK_MICRO_TILE_CHAIN, false}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const double cycles = cycles_of(lab, all[i].kind, 0, 0);
+
+        if (isnan(cycles))
+            uk_lab_add_reason(lab, all[i].field, "this CPU lacks matrix tiles, or the system refuses them");
+        else
+            uk_lab_add_answer(lab, all[i].field, all[i].is_rate ? 1 / cycles : cycles);
+    }
 }
 
 void uk_units_end(struct uk_lab *lab) {
@@ -154,5 +188,7 @@ void uk_units_end(struct uk_lab *lab) {
     for (int w = 0; w < UK_WIDTHS; w++)
         if (c->vectors[w].bytes)
             say_width(lab, w);
+    if (c->tiles.product.ports)
+        say_tiles(lab);
     say_split(lab, "split", UK_MICRO_LINES, UK_MICRO_LOAD, bytes);
 }

@@ -34,9 +34,10 @@ enum {
 
 /* Numbers of instructions on vectors of one width. `load` counts those of `merge` too: loads that fill only a
  * part of a register, and may take a further port for it. `other`: instructions that are issued, but occupy
- * no port that is a bottleneck. */
+ * no port that is a bottleneck. `bf16`: dot products of pairs of bf16, where cores have an own rate for them.
+ * `tile`, `tile_load`: products and loads of matrix tiles. */
 struct uk_counts {
-    double fma, load, shuffle, merge, other;
+    double fma, load, shuffle, merge, other, bf16, tile, tile_load;
 };
 
 /* Cycles per iteration of a loop that repeats these instructions: the bound of the issue width or, if larger,
@@ -49,6 +50,9 @@ double uk_cost_splits(int64_t bytes, int64_t stride);
 
 /* ---- product.c ---- */
 
+/* The instructions that multiply: multiply-adds of vectors, vdpbf16ps, products of matrix tiles. */
+enum uk_unit { UK_UNIT_VECTORS, UK_UNIT_BF16, UK_UNIT_TILES };
+
 /* The properties of a kernel of matrix products that determine the cycles of its instructions. It computes
  * groups of at most mr rows and nr columns, whose sums are in registers. */
 struct uk_product_kernel {
@@ -60,6 +64,7 @@ struct uk_product_kernel {
     /* Vector instructions of a k iteration of a whole group. `merges`: loads of A that fill a part of a
      * register. `shuffles`: broadcasts of elements of A that one load has loaded for several k iterations. */
     double fma, loads, merges, shuffles, other;
+    enum uk_unit unit; /* of fma; loads of a kernel for tiles are loads of tiles */
 };
 
 struct uk_kernel;

@@ -7,13 +7,21 @@
 #include "cost.h"
 
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n) {
-    const struct uk_ports *const kind[] = {&v->fma, &v->load, &v->shuffle, &v->merge};
-    const double count[] = {n->fma, n->load, n->shuffle, n->merge};
-    double most = (n->fma + n->load + n->shuffle + n->other) / core->issue, cycles[4];
-    unsigned ports[4];
+    enum { KINDS = 7 };
+    const struct uk_ports *const kind[KINDS] = {&v->fma,
+                                                &v->load,
+                                                &v->shuffle,
+                                                &v->merge,
+                                                v->bf16.ports ? &v->bf16 : &v->fma,
+                                                &core->tiles.product,
+                                                &core->tiles.load};
+    const double count[KINDS] = {n->fma, n->load, n->shuffle, n->merge, n->bf16, n->tile, n->tile_load};
+    double most = (n->fma + n->load + n->shuffle + n->other + n->bf16 + n->tile + n->tile_load) / core->issue;
+    double cycles[KINDS];
+    unsigned ports[KINDS];
     int kinds = 0;
 
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < KINDS; i++)
         if (count[i] > 0 && kind[i]->ports) {
             ports[kinds] = kind[i]->ports;
             cycles[kinds++] = count[i] * kind[i]->cycles;

@@ -5,9 +5,19 @@
  * A k iteration of a group of rows loads the vectors of a row of B once, and an element of A for each row. A
  * vector of columns costs the same for one column as for all.
  */
+#include <string.h>
 #include "cost.h"
 #include "registry/operation.h"
 #include "ukernels.h"
+
+/* Groups of k iterations in a product of two matrix tiles. */
+enum { TILE_GROUPS = 16 };
+
+static enum uk_unit unit_of(const struct uk_kernel *k) {
+    return uk_kernel_state(k) == UK_STATE_TILES          ? UK_UNIT_TILES
+           : strstr(uk_kernel_features(k), "avx512bf16") ? UK_UNIT_BF16
+                                                         : UK_UNIT_VECTORS;
+}
 
 /* Kernels that compute all rows in one call have rows that share a vector, and shuffle what they loaded.
  * Loads of two contiguous elements of a column-major A fill whole registers but count as merges too: for few
@@ -16,14 +26,16 @@ struct uk_product_kernel uk_product_kernel(const struct uk_kernel *k) {
     const enum uk_op_form form = uk_kernel_operation(k)->form;
     const bool all_rows = form == UK_OP_SMALL || form == UK_OP_SMALL_TA;
     const int mr = uk_kernel_mr(k), nr = uk_kernel_nr(k), step = uk_kernel_row_step(k);
+    const enum uk_unit unit = unit_of(k);
     struct uk_product_kernel p = {.mr = mr,
                                   .nr = nr,
                                   .row_step = step,
                                   .column_step = uk_kernel_column_step(k),
-                                  .vectors = uk_kernel_fma(k) / mr,
+                                  .vectors = uk_kernel_fma(k) / (unit == UK_UNIT_TILES ? mr / step : mr),
                                   .shares_vectors = all_rows && step > 1,
                                   .fma = uk_kernel_fma(k),
-                                  .loads = uk_kernel_loads(k)};
+                                  .loads = uk_kernel_loads(k),
+                                  .unit = unit};
     const double of_a = p.loads - 1;
 
     *(all_rows ? &p.shuffles : &p.other) = uk_kernel_other(k);
@@ -45,12 +57,16 @@ struct uk_counts uk_product_counts(const struct uk_product_kernel *k, double row
                  of_b = uk_min_real(k->vectors, k->loads), of_a = k->loads - of_b,
                  shuffles = uk_min_real(k->shuffles, rows);
 
-    return (struct uk_counts){
-        .fma = k->fma * part * used,
-        .load =
-            of_b * used + (k->shuffles > 0 ? of_a - (k->mr - k->shuffles) + (rows - shuffles) : of_a * part),
-        .shuffle = shuffles,
-        .other = k->other * part};
+    const double products = k->fma * part * used,
+                 loads = of_b * used +
+                         (k->shuffles > 0 ? of_a - (k->mr - k->shuffles) + (rows - shuffles) : of_a * part);
+
+    if (k->unit == UK_UNIT_TILES)
+        return (struct uk_counts){.tile = products, .tile_load = loads, .other = k->other * part};
+    struct uk_counts n = {.load = loads, .shuffle = shuffles, .other = k->other * part};
+
+    *(k->unit == UK_UNIT_BF16 ? &n.bf16 : &n.fma) = products;
+    return n;
 }
 
 int64_t uk_product_rows(int64_t m, int mr, int row_step) {
@@ -75,7 +91,10 @@ static double group_cycles(const struct uk_core *core, const struct uk_vectors *
     const int64_t step = uk_max(k->row_step, 1);
     const struct uk_counts n = uk_product_counts(k, (double)(uk_ceil_div(rows, step) * step), columns);
 
-    return uk_max_real(uk_cost_cycles(core, v, &n), core->fma_latency);
+    const double latency =
+        k->unit == UK_UNIT_TILES ? (double)core->tiles.latency / TILE_GROUPS : core->fma_latency;
+
+    return uk_max_real(uk_cost_cycles(core, v, &n), latency);
 }
 
 /* The same of as many groups as have all n columns. */

@@ -18,6 +18,10 @@ bool uk_hardware_has(const char *feature) {
     HAS("avx512bw")
     HAS("avx512vnni")
     HAS("avx512bf16")
+    HAS("avx512fp16")
+    HAS("amx-tile")
+    HAS("amx-int8")
+    HAS("amx-bf16")
 #undef HAS
     return false;
 }

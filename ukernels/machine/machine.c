@@ -52,6 +52,9 @@ bool uk_core_has(const struct uk_core *core, const char *isa) {
            (all[wanted].arch == UK_ARCH_any || all[wanted].arch == core->arch);
 }
 
+const struct uk_tile_configuration uk_tile_configuration = {
+    .palette = 1, .bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+
 /* Sets `cache` to one core's share of each cache: shared ones are divided evenly. */
 static void divide(struct uk_machine *m) {
     m->cache[UK_L1] = m->core.l1;

@@ -9,6 +9,7 @@
  *     machine.c           the rows of cores, and the one of this CPU
  *     cpu.c               the instruction sets of this CPU that UK_ISA leaves visible; cpu_<arch>.c detects
  *                         features
+ *     state.c             state of the core that kernels need: x86's tiles, which the system has to permit
  *     arch.h              the architecture of this build
  *
  * A row holds only what a manual or a microbenchmark (`uk machine --measure`) states without running a matrix
@@ -38,7 +39,14 @@ struct uk_vectors {
     int bytes, registers;
     struct uk_ports fma, shuffle, load, store;
     struct uk_ports merge; /* in addition to the load, if it fills only a part of the register */
-    double split; /* cycles by which a load across two lines delays a loop that the FMA ports bound */
+    double split;         /* cycles by which a load across two lines delays a loop that the FMA ports bound */
+    struct uk_ports bf16; /* dot products of pairs of bf16 (vdpbf16ps); no ports: as fma */
+};
+
+/* Matrix tiles of 16 rows of 64 bytes (AMX): throughput of a product of two, and of a load of one. */
+struct uk_tiles {
+    struct uk_ports product, load;
+    int latency; /* cycles, from one product to the next that adds to its result */
 };
 
 /* A cache. `size` in bytes is that of
@@ -102,6 +110,7 @@ struct uk_core {
     int reorder;                          /* entries of the reorder buffer; 0: issues in order */
     int fma_latency;                      /* cycles, from one FMA to the next that adds to its result */
     struct uk_vectors vectors[UK_WIDTHS]; /* narrower first; unused entries have bytes == 0 */
+    struct uk_tiles tiles;                /* no ports: the core has none */
     struct uk_cache l1, l2;
     int l2_cores; /* cores that share L2 */
     struct {
@@ -213,6 +222,14 @@ struct uk_machine uk_machine_of(const struct uk_core *core);
 const struct uk_vectors *uk_core_vectors(const struct uk_core *core, int bytes);
 /* Operations per cycle; 0 if `ports` is 0, although a merge is then free. */
 double uk_ports_rate(const struct uk_ports *p);
+
+/* The configuration of x86's matrix tiles that UK_STATE_TILES stands for, in the layout of LDTILECFG's
+ * operand. */
+extern const struct uk_tile_configuration {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t bytes[16]; /* of a row */
+    uint8_t rows[16];
+} uk_tile_configuration;
 
 /* The machine of this process: the row of its core, or the one that UK_MACHINE in the environment names. In
  * both cases cache sizes are those that cpuinfo reports for this CPU, where they are plausible. Found at the

@@ -49,6 +49,8 @@
  *      nothing else. From it on lies the panel that the loops around the call move to; it comes into L2 while
  *      the present panel is in use. For each term of the sum, 64 bytes are prefetched, one run after another,
  *      so that several calls share a panel whose rows are longer: the caller adds a call's part to `next`.
+ *  12. A row with .state is called while the thread holds that state (uk_state_load), and leaves it as it
+ * was.
  */
 #ifndef UK_KERNEL_CONTRACT_H
 #define UK_KERNEL_CONTRACT_H

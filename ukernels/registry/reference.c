@@ -58,26 +58,27 @@ GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
 GROUP_PANELS(i16gemm, int16_t, int16_t, (int32_t), uint32_t, int32_t)
 #undef GROUP_PANELS
 #undef GROUP_GEMM
-#define GROUP_RUNS(op, left, right)                                                                        \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const left *a,     \
-                           int64_t lda, int64_t lds, const right *b, int64_t ldb, int32_t *c, int64_t ldc, \
-                           int64_t acc, int64_t mr, int64_t nr) {                                          \
-        (void)MR;                                                                                          \
-        for (int64_t i = 0; i < mr; i++)                                                                   \
-            for (int64_t j = 0; j < nr; j++) {                                                             \
-                uint32_t sum = acc ? (uint32_t)c[i * ldc + j] : 0;                                         \
-                                                                                                           \
-                for (int64_t t = 0; t < runs; t++)                                                         \
-                    for (int64_t p = 0; p < k; p++)                                                        \
-                        sum += (uint32_t)(a[i * lda + t * lds + p] *                                       \
-                                          b[t * ldb + p / KR * KR * NR + j * KR + p % KR]);                \
-                c[i * ldc + j] = (int32_t)sum;                                                             \
-            }                                                                                              \
+#define GROUP_RUNS(op, left, right, from, to, sum_type)                                                     \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const left *a,      \
+                           int64_t lda, int64_t lds, const right *b, int64_t ldb, sum_type *c, int64_t ldc, \
+                           int64_t acc, int64_t mr, int64_t nr) {                                           \
+        (void)MR;                                                                                           \
+        for (int64_t i = 0; i < mr; i++)                                                                    \
+            for (int64_t j = 0; j < nr; j++) {                                                              \
+                to sum = acc ? (to)c[i * ldc + j] : 0;                                                      \
+                                                                                                            \
+                for (int64_t t = 0; t < runs; t++)                                                          \
+                    for (int64_t p = 0; p < k; p++)                                                         \
+                        sum += (to)(from(a[i * lda + t * lds + p]) *                                        \
+                                    from(b[t * ldb + p / KR * KR * NR + j * KR + p % KR]));                 \
+                c[i * ldc + j] = (sum_type)sum;                                                             \
+            }                                                                                               \
     }
-GROUP_RUNS(igemm_runs, uint8_t, int8_t)
-GROUP_RUNS(i8gemm_runs, int8_t, int8_t)
-GROUP_RUNS(u8gemm_runs, uint8_t, uint8_t)
-GROUP_RUNS(i8u8gemm_runs, int8_t, uint8_t)
+GROUP_RUNS(igemm_runs, uint8_t, int8_t, (int32_t), uint32_t, int32_t)
+GROUP_RUNS(i8gemm_runs, int8_t, int8_t, (int32_t), uint32_t, int32_t)
+GROUP_RUNS(u8gemm_runs, uint8_t, uint8_t, (int32_t), uint32_t, int32_t)
+GROUP_RUNS(i8u8gemm_runs, int8_t, uint8_t, (int32_t), uint32_t, int32_t)
+GROUP_RUNS(bgemm_runs, uint16_t, uint16_t, uk_from_bf16, float, float)
 #undef GROUP_RUNS
 
 void uk_reference_sgemm_runs(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const float *a,

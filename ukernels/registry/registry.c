@@ -118,6 +118,7 @@ READ(double, fma)
 READ(double, loads)
 READ(double, other)
 READ(enum uk_exec_scope, scope)
+READ(enum uk_state, state)
 
 enum uk_space uk_kernel_space(const struct uk_kernel *kernel, int operand) {
     switch (kernel ? operand : -1) {
@@ -174,7 +175,8 @@ static void expand(const struct uk_kernel *k, const char *word, size_t length, c
             if (*f == ',')
                 out[n++] = ' ';
         }
-        snprintf(out + n, room - n, "%s", scopes[k->scope]);
+        snprintf(out + n, room - n, "%s%s", k->state == UK_STATE_TILES ? " state tiles" : "",
+                 scopes[k->scope]);
     }
 }
 

@@ -59,6 +59,7 @@ struct uk_kernel {
     int rank;
     double fma, loads, other;
     enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
+    enum uk_state state;                     /* default UK_STATE_NONE */
     enum uk_space a_space, b_space, c_space; /* of its first three operands; default UK_SPACE_GENERIC */
     int variants;                            /* bits UK_PREFETCHING, ...; default 0 */
 };

@@ -4,11 +4,23 @@
 #include <string.h>
 #include "language/parse.h"
 
-/* Takes a feature's name, which may also be that of a type (AArch64's bf16). */
+/* Takes a feature's name, which may also be that of a type (AArch64's bf16), and in which hyphens may join
+ * parts (x86's amx-tile). */
 static const char *expect_feature(struct uk_parser *ps) {
     enum uk_type type = uk_accept_type(ps);
+    const char *name = type == UK_TYPES ? uk_expect_name(ps, "a feature") : uk_type_name(type);
 
-    return type == UK_TYPES ? uk_expect_name(ps, "a feature") : uk_type_name(type);
+    while (name && uk_accept(ps, "-")) {
+        const struct uk_token *t = ps->t;
+
+        if (t->kind != UK_T_WORD) {
+            uk_expected(ps, "a feature", "a hyphen joins two words");
+            return NULL;
+        }
+        ps->t++;
+        name = uk_program_check_memory(ps->p, uk_format(&ps->p->arena, "%s-%.*s", name, (int)t->n, t->s));
+    }
+    return name;
 }
 
 static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
@@ -25,6 +37,13 @@ static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
             return false;
     } while (uk_accept(ps, ","));
     return true;
+}
+
+static bool parse_state(struct uk_parser *ps, enum uk_state *state) {
+    *state = UK_STATE_TILES;
+    return uk_accept(ps, "tiles") ||
+           uk_expected(ps, "a state",
+                       "the only one is tiles: x86's matrix tiles, as uk_state_load configures them");
 }
 
 static bool parse_exec_scope(struct uk_parser *ps, enum uk_exec_scope *scope) {
@@ -287,6 +306,8 @@ static bool parse_declaration(struct uk_parser *ps, struct uk_intrinsic *i) {
         return false;
     i->declaration->name = i->name;
     if (uk_accept(ps, "requires") && !parse_requires(ps, i))
+        return false;
+    if (uk_accept(ps, "state") && !parse_state(ps, &i->state))
         return false;
     if (uk_accept(ps, "scope") && !parse_exec_scope(ps, &i->scope))
         return false;

@@ -202,6 +202,8 @@ static void put_intrinsic(struct uk_text *t, const struct uk_intrinsic *i) {
     uk_put(t, "intrinsic %s", i->name);
     for (int k = 0; k < i->required; k++)
         uk_put(t, "%s%s", k ? ", " : " requires ", i->requires_feature[k]);
+    if (i->state == UK_STATE_TILES)
+        uk_put(t, " state tiles");
     if (i->scope != UK_EXEC_THREAD)
         uk_put(t, " scope %s", exec[i->scope]);
     uk_put(t, "\n");

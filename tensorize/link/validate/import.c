@@ -201,8 +201,8 @@ static enum uk_status gate_features(struct uk_build *b, const struct uk_source *
     if (!strncmp(name, b->target->arch->intrinsics, begins) &&
         uk_arch_not_in_imports(b->target->arch, name + begins))
         return uk_fail(b->context, UK_LINK, s->at,
-                       "%s: calls %s; a kernel must not wait, as its program has the barriers around the "
-                       "call; leave it out",
+                       "%s: calls %s; the barriers, and the state of the core, around its calls are those of "
+                       "the kernel's program; leave it out",
                        s->name, name);
     if (!lacks && a)
         lacks = uk_target_lacks(b->target, LLVMGetStringAttributeValue(a, &n));
@@ -305,6 +305,28 @@ static enum uk_status gate_arch(struct uk_build *b, const struct uk_source *s) {
                    s->name, triple, b->target->name, b->target->arch->name);
 }
 
+/* Instructions on matrix tiles raise a signal unless the caller holds their state. */
+static enum uk_status gate_state(struct uk_build *b, const struct uk_source *s,
+                                 const struct uk_called_symbol *w) {
+    const size_t begins = strlen(b->target->arch->intrinsics);
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(s->module); f && !w->intrinsic->state;
+         f = LLVMGetNextFunction(f)) {
+        const char *name = LLVMGetValueName(f);
+
+        if (strncmp(name, b->target->arch->intrinsics, begins))
+            continue;
+        for (const char *const *t = b->target->arch->tiles; t && *t; t++)
+            if (!strncmp(name + begins, *t, strlen(*t)))
+                return uk_fail(
+                    b->context, UK_LINK, s->at,
+                    "%s: calls %s, but intrinsic %s does not say that it needs matrix tiles; write "
+                    "'state tiles' after its features",
+                    s->name, name, w->intrinsic->name);
+    }
+    return UK_OK;
+}
+
 static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s,
                                 const struct uk_called_symbol *w) {
     LLVMTypeRef type = LLVMGlobalGetValueType(LLVMGetNamedFunction(s->module, w->symbol));
@@ -332,8 +354,10 @@ enum uk_status uk_validate_functions(struct uk_build *b, const struct uk_source 
         status = gate_globals(b, s);
 
     for (int i = 0; i < count && !status; i++)
-        if (w[i].source == s)
+        if (w[i].source == s) {
             status = gate_type(b, s, &w[i]);
+            status = status ? status : gate_state(b, s, &w[i]);
+        }
     for (LLVMValueRef f = LLVMGetFirstFunction(s->module); f && !status; f = LLVMGetNextFunction(f)) {
         status = gate_features(b, s, f);
         if (status)
