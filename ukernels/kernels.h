@@ -10,8 +10,8 @@
  *
  * registry/ops.def states what each operation computes and what its parameters are,
  * registry/kernel_contract.h what all kernels have in common: alignment, edges, strides in elements. A kernel
- * checks neither its arguments nor the CPU, keeps no state, and may be called from any number of threads at
- * once.
+ * checks neither its arguments nor the CPU, keeps nothing from call to call, and may be called from any
+ * number of threads at once. Some need state of the core: uk_kernel_state.
  */
 #ifndef UKERNELS_KERNELS_H
 #define UKERNELS_KERNELS_H

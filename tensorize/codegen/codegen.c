@@ -20,7 +20,8 @@ enum { MAX_NESTS_TOGETHER = 12 };
 static void release(struct uk_codegen *g, LLVMValueRef work) {
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
 
-    uk_cg_release_state(g);
+    if (g->holds_state)
+        uk_cg_release_state(g);
     if (work && !g->f->work_argument && !g->device)
         LLVMBuildCall2(g->b, type, uk_cg_declare(g, "free", type), &work, 1, "");
 }
@@ -240,7 +241,8 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     work = uk_cg_workspace(g);
     uk_cg_sections(g);
     uk_cg_alias_scopes(g);
-    uk_cg_load_state(g);
+    if (g->holds_state)
+        uk_cg_load_state(g);
     body(g, work);
     release(g, work);
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
@@ -346,7 +348,7 @@ static enum uk_status packing(struct uk_build *build, const struct uk_packed *k)
     struct uk_codegen g = uk_cg_begin(build, build->target, build->module);
 
     g.f = k->pack;
-    g.state = uk_cg_state_of(g.f);
+    uk_cg_find_state(&g);
     LLVMTypeRef type = function_type(&g);
     LLVMValueRef bytes = type ? uk_cg_form_bytes(&g, k->size_name) : NULL;
 
@@ -372,7 +374,7 @@ static enum uk_status generate(struct uk_build *build, const struct uk_function 
                                               on_device ? build->host_module : build->module);
 
     g.f = f;
-    g.state = uk_cg_state_of(f);
+    uk_cg_find_state(&g);
     g.is_version = f != build->function;
     if (on_device) {
         device = uk_cg_begin(build, build->target, build->module);

@@ -93,6 +93,7 @@ struct uk_codegen {
     /* Sizes, and the bytes of each tensor, are small enough for indices of 32 bits (uk_function.fits). */
     bool is_short;
     enum uk_state state; /* that a kernel called by f needs */
+    bool holds_state;    /* from entry to return, as a kernel is called outside of parallel loops */
     int serial_loops;    /* number of enclosing loops that are not over blocks or threads */
     const struct uk_parameters *parameters; /* of the kernel */
     /* Scalar registers do not hold all that LLVM would move out of the kernel's loops. */
@@ -106,12 +107,14 @@ struct uk_codegen {
     bool chooses;          /* the innermost loop so far has a select that branches, since it reads memory */
 };
 
-/* state.c: the state that a kernel of the function needs. */
-enum uk_state uk_cg_state_of(const struct uk_function *f);
+/* state.c: sets g->state and g->holds_state. */
+void uk_cg_find_state(struct uk_codegen *g);
+/* True if a task with this body calls a kernel that needs the state. */
+bool uk_cg_task_needs_state(const struct uk_node *body);
 /* Code that asks the system for the permission, unless it was granted before; the function returns
- * UK_UNSUPPORTED if it is refused. */
+ * UK_UNSUPPORTED if it is refused. Nothing if the function needs no state. */
 void uk_cg_ask_for_state(struct uk_codegen *g);
-/* Code that loads the state on the thread that runs it, and that releases it. Nothing if there is none. */
+/* Code that loads the state on the thread that runs it, and that releases it. */
 void uk_cg_load_state(struct uk_codegen *g);
 void uk_cg_release_state(struct uk_codegen *g);
 /* True if the value differs between the threads of a block. */

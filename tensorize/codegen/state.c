@@ -23,11 +23,27 @@ static LLVMValueRef global(struct uk_codegen *g, const char *name, LLVMValueRef 
     return v;
 }
 
-enum uk_state uk_cg_state_of(const struct uk_function *f) {
-    for (int i = 0; i < f->intrinsics; i++)
-        if (f->intrinsic[i]->state)
-            return f->intrinsic[i]->state;
-    return UK_STATE_NONE;
+/* True if a node calls a kernel that needs a state, in a parallel loop or, with `serial`, outside of them. */
+static bool calls(const struct uk_node *n, bool serial) {
+    for (; n; n = n->next) {
+        const bool skips = serial && n->op == UK_N_FOR && n->loop == UK_LOOP_PARALLEL;
+
+        if ((n->op == UK_N_CALL && n->intrinsic->state) || (!skips && calls(n->body, serial)) ||
+            calls(n->other, serial))
+            return true;
+    }
+    return false;
+}
+
+void uk_cg_find_state(struct uk_codegen *g) {
+    for (int i = 0; i < g->f->intrinsics; i++)
+        if (g->f->intrinsic[i]->state)
+            g->state = g->f->intrinsic[i]->state;
+    g->holds_state = g->state && calls(g->f->body, true);
+}
+
+bool uk_cg_task_needs_state(const struct uk_node *body) {
+    return calls(body, false);
 }
 
 /* Calls the system; the result is 0 if it permits tiles. */
@@ -68,8 +84,6 @@ void uk_cg_load_state(struct uk_codegen *g) {
     LLVMValueRef bytes[sizeof uk_tile_configuration];
     unsigned char value[sizeof uk_tile_configuration];
 
-    if (g->state != UK_STATE_TILES)
-        return;
     memcpy(value, &uk_tile_configuration, sizeof value);
     for (size_t i = 0; i < sizeof value; i++)
         bytes[i] = LLVMConstInt(g->i8, value[i], false);
@@ -84,6 +98,5 @@ void uk_cg_load_state(struct uk_codegen *g) {
 void uk_cg_release_state(struct uk_codegen *g) {
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), NULL, 0, false);
 
-    if (g->state == UK_STATE_TILES)
-        LLVMBuildCall2(g->b, type, uk_cg_declare(g, "llvm.x86.tilerelease", type), NULL, 0, "");
+    LLVMBuildCall2(g->b, type, uk_cg_declare(g, "llvm.x86.tilerelease", type), NULL, 0, "");
 }

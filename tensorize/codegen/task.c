@@ -61,6 +61,7 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n) {
     LLVMTypeRef nothing = LLVMVoidTypeInContext(g->llvm), parameter[] = {g->ptr, g->i64, g->i64};
     LLVMTypeRef run_type = LLVMFunctionType(nothing, (LLVMTypeRef[]){g->ptr, g->ptr, g->i64}, 3, false);
     struct uk_binding *outside = g->bindings;
+    const bool needs_state = uk_cg_task_needs_state(n->body);
     struct uk_cg_frame f;
     LLVMValueRef task =
         uk_cg_enter(g, &f, LLVMFunctionType(nothing, parameter, 3, false), grid.loop[0]->var->name);
@@ -69,14 +70,17 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n) {
     g->thread = LLVMGetParam(task, 2);
     LLVMSetValueName2(g->thread, "thread", 6);
     bind_grid(g, &grid, LLVMGetParam(task, 1));
-    uk_cg_load_state(g);
+    if (needs_state)
+        uk_cg_load_state(g);
     uk_cg_nodes(g, (grid.loop[1] ? grid.loop[1] : grid.loop[0])->body);
-    uk_cg_release_state(g);
+    if (needs_state)
+        uk_cg_release_state(g);
     g->bindings = outside;
     LLVMValueRef context = uk_cg_leave(g, &f);
     LLVMBuildCall2(g->b, run_type, uk_cg_declare(g, "uk_parallel_for", run_type),
                    (LLVMValueRef[]){task, context, total}, 3, "");
-    uk_cg_load_state(g); /* a task on this thread has released it */
+    if (needs_state && g->holds_state)
+        uk_cg_load_state(g); /* a task on this thread has released it */
 }
 
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n) {

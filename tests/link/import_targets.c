@@ -86,6 +86,32 @@ static void asm_of_x86(void **state) {
     takes_asm("__asm__ volatile(\"addps %%xmm1, %%xmm2\" ::: \"xmm2\");", "x86_64-generic");
 }
 
+/* The program loads and releases the tiles' configuration around its kernels' calls. */
+static void matrix_tiles(void **state) {
+#define TILES(requires, statement)                                                            \
+    "pragma import c \"\"\"\n#include <immintrin.h>\n__attribute__((target(\"amx-int8\")))\n" \
+    "void add_4(const float *a, const float *b, float *c) {\n" statement                      \
+    "\n}\n\"\"\"\n" DECLARATION(requires, "void add_4(ptr a, ptr b, ptr c)") PROGRAM
+    static const char target[] = "sapphirerapids", without[] = "x86_64-avx512";
+
+    (void)state;
+    emits(TILES("requires amx-tile state tiles", "_tile_loadd(0, a, 64);"), target, UK_OK, WORDS(""));
+    emits(TILES("requires amx-tile", "_tile_loadd(0, a, 64);"), target, UK_LINK,
+          WORDS("add_4",
+                "calls llvm.x86.tileloadd64, but intrinsic add_4 does not say that it needs matrix tiles",
+                "'state tiles'"));
+    emits(TILES("", "_tile_dpbusd(0, 1, 2);"), target, UK_LINK,
+          WORDS("calls llvm.x86.tdpbusd", "'state tiles'"));
+    emits(TILES("requires amx-tile state tiles", "_tile_release();"), target, UK_LINK,
+          WORDS("calls llvm.x86.tilerelease", "the state of the core", "leave it out"));
+    emits(TILES("requires amx-tile state tiles", "_tile_loadconfig(a);"), target, UK_LINK,
+          WORDS("calls llvm.x86.ldtilecfg", "leave it out"));
+    refuses_asm("__asm__ volatile(\"tilerelease\");", target, UK_LINK, "tilerelease");
+    emits(TILES("state tiles", "_tile_loadd(0, a, 64);"), without, UK_NO_MATCH,
+          WORDS("add_4", "amx-tile", "x86_64-avx512"));
+#undef TILES
+}
+
 /* LLVM's assemblers for Arm refuse such instructions, unless a directive in the text enables them. */
 static void asm_of_arm(void **state) {
     (void)state;
@@ -215,8 +241,9 @@ static void other_architectures(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asm_of_x86),          cmocka_unit_test(asm_of_arm),
-        cmocka_unit_test(instructions),        cmocka_unit_test(features_of_arm),
-        cmocka_unit_test(instructions_of_arm), cmocka_unit_test(other_architectures),
+        cmocka_unit_test(matrix_tiles),        cmocka_unit_test(instructions),
+        cmocka_unit_test(features_of_arm),     cmocka_unit_test(instructions_of_arm),
+        cmocka_unit_test(other_architectures),
     };
 
     if (argc != 2) {
