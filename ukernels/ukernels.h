@@ -424,34 +424,6 @@ enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, 
 enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed);
 enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed);
 
-/* ---- whole numbers ----
- *
- *   C = op(A) op(B) + beta C
- *
- * A of u8, B of i8, C of i32, in any layout, with the same conditions, errors and threads as products of f32.
- * Nothing is rounded or saturated: sums of any length are exact modulo 2^32, and so they are in whatever
- * order they are summed. k of up to 65,793 cannot leave an i32. Plans are made and packed for as above; those
- * of uk_igemm_plan are uk_igemm_run's alone.
- */
-enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
-                        int64_t n, int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb,
-                        int32_t beta, int32_t *c, int64_t ldc);
-enum uk_status uk_igemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
-                              int64_t n, int64_t k, const uint8_t *const *a, int64_t lda,
-                              const int8_t *const *b, int64_t ldb, int32_t beta, int32_t *const *c,
-                              int64_t ldc, int64_t count);
-enum uk_status uk_igemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
-                                      int64_t m, int64_t n, int64_t k, const uint8_t *a, int64_t lda,
-                                      int64_t stride_a, const int8_t *b, int64_t ldb, int64_t stride_b,
-                                      int32_t beta, int32_t *c, int64_t ldc, int64_t stride_c, int64_t count);
-enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
-                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
-                             int64_t ldc, const struct uk_gemm_options *options);
-enum uk_status uk_igemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const int8_t *b, int32_t beta,
-                            int32_t *c, void *workspace);
-enum uk_status uk_igemm_pack_a(const struct uk_gemm_plan *plan, const uint8_t *a, uint8_t *packed);
-enum uk_status uk_igemm_pack_b(const struct uk_gemm_plan *plan, const int8_t *b, int8_t *packed);
-
 /* Writes in English which path, kernel, blocking and threads a plan takes, line by line, into the caller's
  * buffer of `size` bytes, and returns the length without the closing NUL, as snprintf does: if that is >=
  * size, the text was cut. */
@@ -579,4 +551,8 @@ size_t uk_conv2d_explain(const struct uk_conv2d_plan *plan, char *buffer, size_t
 #ifdef __cplusplus
 }
 #endif
+
+/* Products of bytes. */
+#include "low_precision.h"
+
 #endif

@@ -110,7 +110,7 @@ def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, lis
 
 def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float, beta: float, out: Any, epilogue: Optional[Epilogue]) -> Any:
     a, b = _Matrix(A, kinds[0], "A"), _Matrix(B, kinds[1], "B")
-    if letter != "i":
+    if letter in ("s", "d"):
         alpha, beta = values.number("alpha", alpha), values.number("beta", beta)
     c = _output(out, a, b, kinds[2], beta)
     api = library.kernels()
@@ -130,10 +130,10 @@ def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float
             run = getattr(api, f"uk_{letter}gemm_run")
             status = run(plan, alpha, operands[0][0], operands[1][0], beta, c.address, made, None)
         del kept  # the biases must live until the product is done
-    elif letter == "i":
-        status = api.uk_igemm(*shape, *operands[0], *operands[1], beta, c.address, ldc)
-    else:
+    elif letter in ("s", "d"):
         status = getattr(api, f"uk_{letter}gemm")(*shape, alpha, *operands[0], *operands[1], beta, c.address, ldc)
+    else:
+        status = getattr(api, f"uk_{letter}gemm")(*shape, *operands[0], *operands[1], beta, c.address, ldc)
     if status:
         raise error_of(status, f"{letter}gemm: {library.last_message(status)}")
     return c.array
@@ -152,6 +152,16 @@ def dgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = N
 def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
     """Returns A B + beta out, exact in int32, for A of uint8 and B of int8."""
     return _gemm("i", (U8, I8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
+
+
+def i8gemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
+    """Does the same as igemm() for A and B of int8."""
+    return _gemm("i8", (I8, I8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
+
+
+def u8gemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
+    """Does the same as igemm() for A and B of uint8."""
+    return _gemm("u8", (U8, U8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
 
 
 def num_threads() -> int:

@@ -122,7 +122,7 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_kernel_declaration": (c_size_t, [c_void_p, c_char_p, c_size_t]),
         **_products("s", c_float),
         **_products("d", c_double),
-        "uk_igemm": (c_int, [*_SHAPE, c_void_p, c_int64, c_void_p, c_int64, c_int32, c_void_p, c_int64]),
+        **{f"uk_{letter}gemm": (c_int, [*_SHAPE, c_void_p, c_int64, c_void_p, c_int64, c_int32, c_void_p, c_int64]) for letter in ("i", "i8", "u8")},
     },
     "uktensorize": {
         "uk_tensorize_version": (c_char_p, []),

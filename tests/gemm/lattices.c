@@ -69,7 +69,8 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
                     int width) {
     static unsigned char image[ELEMENTS * sizeof(double)], zero[sizeof(double)];
     const size_t size = (size_t)t->size;
-    const int64_t panels = (s.n + taken - 1) / taken, padded = gemm_padded(t, s.iterations);
+    const int kr = t->tile->kr;
+    const int64_t panels = (s.n + taken - 1) / taken, padded = gemm_padded(s.iterations, kr);
     const size_t bytes = (size_t)(panels * padded * width) * size;
     unsigned char *packed = malloc(bytes + 1);
 
@@ -77,7 +78,7 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
     for (size_t i = 0; i < sizeof image; i++)
         image[i] = (unsigned char)(i * 7 % 251 + 1);
     memset(packed, 254, bytes + 1);
-    const struct uk_lattice to = uk_lattice_panels(s.from->element, s.n, s.iterations, taken, width, t->kr);
+    const struct uk_lattice to = uk_lattice_panels(s.from->element, s.n, s.iterations, taken, width, kr);
 
     assert_int_equal(uk_lattice_room(&to) * t->size, bytes);
     s.array = image;
@@ -90,8 +91,7 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
             const bool there = j < taken && line < s.n && p < s.iterations;
             const int64_t at = there ? expected(x, s.line + line, s.k + p) : -2;
             const size_t in_panel =
-                ((size_t)(panel * padded * width) + (size_t)((p / t->kr * width + j) * t->kr + p % t->kr)) *
-                size;
+                ((size_t)(panel * padded * width) + (size_t)((p / kr * width + j) * kr + p % kr)) * size;
             const unsigned char *is = packed + in_panel;
 
             if (there && (uk_lattice_place(&to, packed, line, p) != is ||
@@ -168,7 +168,7 @@ static void nests(void **state) {
 
 static void windows(void **state) {
     const struct gemm_type *const types[] = {uk_gemm_look_up(&uk_gemm_f32), uk_gemm_look_up(&uk_gemm_f64),
-                                             uk_gemm_look_up(&uk_gemm_i32)};
+                                             uk_gemm_look_up(&uk_gemm_u8_i8)};
     static const int width[] = {4, 6, 14, 16, 32};
     uint64_t seed = 1;
 

@@ -70,6 +70,7 @@ def test_enums():
 
 @pytest.mark.parametrize("product, dtypes", [
     (uk.sgemm, (np.float32,) * 3), (uk.dgemm, (np.float64,) * 3), (uk.igemm, (np.uint8, np.int8, np.int32)),
+    (uk.i8gemm, (np.int8, np.int8, np.int32)), (uk.u8gemm, (np.uint8, np.uint8, np.int32)),
 ])
 def test_products(product, dtypes):
     a, b = numbers(7, 5, dtype=dtypes[0]), numbers(5, 9, dtype=dtypes[1], seed=2)

@@ -14,8 +14,9 @@ import sys
 
 source, clang = pathlib.Path(sys.argv[1]), sys.argv[2]
 COMPILER = ("tensorize/tensorize.h", "tensorize/tensorize_calls.h", "tensorize/tensorize_verify.h")
-HEADERS = {"ukernels/ukernels.h": (), "ukernels/kernels.h": ("ukernels/ukernels.h",), "ukernels/gpu/gpu.h": ("ukernels/ukernels.h",),
-           **{header: (*COMPILER, "ukernels/ukernels.h") for header in COMPILER}, "networks/networks.h": (*COMPILER, "ukernels/ukernels.h")}
+KERNELS = ("ukernels/ukernels.h", "ukernels/low_precision.h")
+HEADERS = {**{header: KERNELS for header in (*KERNELS, "ukernels/kernels.h", "ukernels/gpu/gpu.h")},
+           **{header: (*COMPILER, *KERNELS) for header in COMPILER}, "networks/networks.h": (*COMPILER, *KERNELS)}
 # A type of pthreadpool, whose header is included by programs that use a pool of their own.
 FOREIGN = {"pthreadpool"}
 # kernels.h: kernels and their function types, by the patterns that its comments state.

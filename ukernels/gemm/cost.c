@@ -15,7 +15,6 @@
  * across two lines cost.
  */
 #include "tiles.h"
-#include <limits.h>
 
 /* The kernel of a tile: a load per vector of B, and a broadcast load per row of A. */
 static struct uk_product_kernel kernel_of(const struct gemm_tile *t, int row_step) {
@@ -44,12 +43,6 @@ static double instructions_of(const struct gemm_tile *t, const struct uk_kernel 
 
     return uk_product_iteration(t->core, t->vectors, &tile, rows, m, n) * (double)iterations +
            (double)(uk_ceil_div(m, rows) * uk_ceil_div(n, t->nr)) * GEMM_CALL;
-}
-
-double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k) {
-    const struct uk_counts n = {.fma = k->fma, .load = k->loads, .other = k->other};
-
-    return uk_cost_cycles(core, uk_core_vectors(core, INT_MAX), &n);
 }
 
 bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile *t, enum uk_lattice_kind a) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products of any size and layout, by the kernels of the registry: uk_sgemm, uk_dgemm, uk_igemm, their
- * batches and plans.
+ * Matrix products of any size and layout, by the kernels of the registry: uk_sgemm, uk_dgemm, uk_igemm and so
+ * on, their batches and plans.
  *
  *     product.h        a product: as a caller describes it, and as every path sees it
  *     gemm.c, batch.c  the calls, and the shortcut of the smallest products
  *     calls_element.h  calls of one element type; gemm.c includes it
- *     i32.c, igemm.c   products of bytes: functions of the type; functions that programs call
+ *     low.h            products of low precision: low.c has functions of the types, low_plan.c chooses
+ * kernels, low_pack.c copies operands bytes.c          calls of products of bytes; it includes calls_bytes.h
  *     plan.c           checks arguments, chooses the path, remembers plans
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products

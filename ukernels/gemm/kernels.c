@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include "low.h"
 #include "small.h"
 #include "tiles.h"
 
@@ -27,6 +28,9 @@ static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kern
 
     return (struct gemm_tile){.mr = k->mr,
                               .nr = k->nr,
+                              .kr = k->kr,
+                              .left = t->element,
+                              .right = t->element,
                               .lanes = lanes,
                               .core = &t->machine->core,
                               .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
@@ -50,7 +54,8 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
 /* True if a kernel of a tile takes any number of rows and columns and operands aligned to an element. */
 static bool takes_any(const struct gemm_type *t, const struct uk_kernel *k) {
     return k->edges == UK_EDGES_ANY && !k->a_over && k->a_align <= t->size && k->b_align <= t->size &&
-           k->c_align <= t->c_size && k->mr * k->nr <= GEMM_TILE_MOST;
+           k->c_align <= t->c_size &&
+           k->mr * k->nr <= (t->is_low_precision ? (int)GEMM_SCRATCH : (int)GEMM_TILE_MOST);
 }
 
 static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_form form) {
@@ -217,59 +222,75 @@ static void set_fma(struct gemm_type *t) {
     t->work_most = (int64_t)(2 * GEMM_TASK / t->fma_cycles) * widest->bytes / t->size;
 }
 
-/* The kernel that takes the fewest cycles per multiply-add, among those of the highest instruction set. */
-static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
-    const struct uk_kernel *best = NULL;
-    double least = 0;
+/* ---- types of low precision ---- */
 
-    for (int i = 0; i < uk_kernel_count(); i++) {
-        const struct uk_kernel *k = uk_kernel_at(i);
-
-        if (k->operation->element != t->element || k->operation->form != UK_OP_PANELS || k->cores ||
-            !takes_any(t, k) || !runs(t, k))
-            continue;
-        const int higher = best ? level(k) - level(best) : 1;
-        const double cycles = uk_gemm_group_cycles(&t->machine->core, k) / (double)(k->mr * k->nr * k->kr);
-
-        if (higher > 0 || (higher == 0 && cycles < least)) {
-            best = k;
-            least = cycles;
-        }
-    }
-    return best;
+/* True if tiles of the type can be computed by the kernel, of those that read panels or rows of A. */
+static bool multiplies_low(const struct gemm_type *t, const struct uk_kernel *k) {
+    return k->operation->element == t->element && takes_any(t, k) && k->kr <= GEMM_GROUP_MOST &&
+           (k->operation->form == UK_OP_PANELS || k->operation->form == UK_OP_RA);
 }
 
-/* The kernel that packs panels for the type's groups of kr terms; NULL: none. */
-static const struct uk_kernel *group_pack_of(const struct gemm_type *t, enum uk_op_form form) {
-    const struct uk_kernel *best = NULL;
+static void take_low(struct gemm_type *t, const struct uk_kernel *k) {
+    const enum gemm_form form = k->operation->form == UK_OP_RA ? GEMM_RA : GEMM_PANELS;
+    int i = 0;
 
-    for (int i = 0; i < uk_kernel_count(); i++) {
-        const struct uk_kernel *k = uk_kernel_at(i);
-
-        if (k->operation->element == t->group && k->operation->form == form && k->kr == t->kr && !k->a_over &&
-            !k->cores && runs(t, k))
-            take_one(&best, k);
-    }
-    return best;
-}
-
-static void look_up_groups(struct gemm_type *t) {
-    const struct uk_kernel *k = best_of_groups(t);
-
-    if (!k)
+    while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr || t->tile[i].kr != k->kr))
+        i++;
+    if (i == GEMM_TILES_MOST)
         return;
-    t->kr = k->kr;
-    t->tile[0] = new_tile(t, k);
-    t->tile[0].kernel[GEMM_PANELS] = k;
-    t->pack_n[0] = group_pack_of(t, UK_OP_PACK_N);
-    t->pack_t[0] = group_pack_of(t, UK_OP_PACK_T);
-    t->tiles = t->pack_n[0] && t->pack_t[0];
+    if (i == t->tiles) {
+        t->tile[i] = new_tile(t, k);
+        t->tile[i].left = t->left;
+        t->tile[i].right = t->right;
+        t->tiles++;
+    }
+    take_one(&t->tile[i].kernel[form], k);
+}
+
+/* Keeps one kernel for each number of terms of a group. */
+static void take_group_pack(const struct uk_kernel **rows, int *count, const struct uk_kernel *k) {
+    int i = 0;
+
+    while (i < *count && rows[i]->kr != k->kr)
+        i++;
+    if (i == GEMM_PACKS_MOST || k->a_over)
+        return;
+    if (i == *count)
+        rows[(*count)++] = NULL;
+    take_one(&rows[i], k);
+}
+
+static void take_low_kernels(struct gemm_type *t) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+        const bool packs_n = k->operation->element == t->group && k->operation->form == UK_OP_PACK_N,
+                   packs_t = k->operation->element == t->group && k->operation->form == UK_OP_PACK_T;
+
+        if (k->cores || (!packs_n && !packs_t && !multiplies_low(t, k)) || !runs(t, k))
+            continue;
+        if (packs_n)
+            take_group_pack(t->pack_n, &t->packs_n, k);
+        else if (packs_t)
+            take_group_pack(t->pack_t, &t->packs_t, k);
+        else
+            take_low(t, k);
+    }
+}
+
+static void set_caches(struct gemm_type *t) {
+    const struct uk_cache *cache = t->machine->cache;
+
+    t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
+    t->l1_ways = (int)cache[UK_L1].ways;
+    t->l2_quarter = cache[UK_L2].size / 4 / t->size;
 }
 
 static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->machine = machine;
-    if (t->is_mixed) {
-        look_up_groups(t);
+    set_caches(t);
+    if (t->is_low_precision) {
+        take_low_kernels(t);
+        drop_generic(t);
         return;
     }
     take_kernels(t);
@@ -281,11 +302,6 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
         t->for_columns[n] = uk_gemm_width_for(t, n, false);
         t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
     }
-    const struct uk_cache *cache = t->machine->cache;
-
-    t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
-    t->l1_ways = (int)cache[UK_L1].ways;
-    t->l2_quarter = cache[UK_L2].size / 4 / t->size;
     /* The bytes that memory delivers during its latency. None if the hardware prefetches past the end of a
      * page, so that no page begins with misses. */
     t->prefetch_ahead =
@@ -297,7 +313,8 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);
 }
 
-static struct gemm_type *const types[] = {&uk_gemm_f32, &uk_gemm_f64, &uk_gemm_i32};
+static struct gemm_type *const types[] = {&uk_gemm_f32, &uk_gemm_f64, &uk_gemm_u8_i8, &uk_gemm_i8,
+                                          &uk_gemm_u8};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void look_up_all(void) {

@@ -21,12 +21,15 @@ int64_t uk_gemm_leading(int64_t n, int size) {
 struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_tile *tile,
                                enum gemm_side side, enum uk_lattice_kind kind, int64_t n, int64_t k,
                                int64_t taken) {
-    const enum uk_element element = gemm_element_of(type, side);
     struct uk_lattice m;
 
+    if (kind == UK_PANELS && side == GEMM_LEFT)
+        return uk_lattice_panels(tile->left, n, k, taken, tile->mr, tile->kr);
     if (kind == UK_PANELS)
-        return uk_lattice_panels(element, n, k, taken, side == GEMM_LEFT ? tile->mr : tile->nr, type->kr);
-    m = uk_lattice_matrix(element, n, k, uk_gemm_leading(k, type->size), 1);
+        return uk_lattice_panels(tile->right, n, k, taken, tile->nr, tile->kr);
+    if (type->is_low_precision)
+        k = gemm_padded(k, tile->kr);
+    m = uk_lattice_matrix(gemm_element_of(type, side), n, k, uk_gemm_leading(k, type->size), 1);
     m.kind = UK_ROWS;
     return m;
 }
@@ -63,7 +66,7 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
     const struct uk_lattice m = uk_gemm_packed(plan, side);
 
     const int64_t elements = uk_lattice_room(&m);
-    const size_t size = (size_t)plan->product.type->size;
+    const size_t size = (size_t)uk_element_bytes(m.element);
 
     return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
 }
@@ -95,8 +98,8 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
                 memcpy(d, m->border, (size_t)t->size);
         }
         /* Fills up the last group. */
-        for (int64_t q = s->iterations; q < gemm_padded(t, s->iterations) && p + run->count == s->iterations;
-             q++)
+        for (int64_t q = s->iterations;
+             q < gemm_padded(s->iterations, uk_lattice_group(s->to)) && p + run->count == s->iterations; q++)
             memset(to + uk_lattice_at(s->to, 0, q) * t->size, 0, (size_t)t->size);
     }
 }
@@ -108,6 +111,7 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
  */
 static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s, char *to) {
     enum { ITERATIONS = 32 };
+    const int group = uk_lattice_group(s->to), size = uk_element_bytes(s->to->element);
     const struct uk_lattice *m = s->from;
     const int64_t most = uk_lattice_line_stride(m) == 1 ? ITERATIONS : s->iterations,
                   taken = uk_lattice_panel_lines(s->to);
@@ -117,20 +121,23 @@ static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s,
             uk_lattice_run(m->k, m->ks, s->k + p, uk_min(s->iterations - p, most));
         /* Kernels pack whole groups, except for the last of all. */
         const bool whole =
-            t->kr == 1 || (p % t->kr == 0 && (k.count % t->kr == 0 || p + k.count == s->iterations));
+            group == 1 || (p % group == 0 && (k.count % group == 0 || p + k.count == s->iterations));
 
         on = k.count;
         for (int64_t i = 0; i < s->n; i += taken) {
             const int64_t lines = uk_min(s->n - i, taken);
             const struct uk_lattice_run line = uk_lattice_run(m->line, m->lines, s->line + i, lines);
 
-            if (whole && (t->kr == 1 || k.stride == 1 || line.stride == 1) && line.count == lines &&
-                uk_lattice_is_inside(m, &line, &k))
-                t->pack(t, k.count, lines,
-                        (const char *)s->array + (m->origin + line.offset + k.offset) * t->size, k.stride,
-                        line.stride, s->to->width, to + uk_lattice_at(s->to, i, p) * t->size);
+            char *d = to + uk_lattice_at(s->to, i, p) * size;
+            const char *from = (const char *)s->array + (m->origin + line.offset + k.offset) * t->size;
+
+            if (!whole || (group > 1 && k.stride != 1 && line.stride != 1) || line.count != lines ||
+                !uk_lattice_is_inside(m, &line, &k))
+                pack_one_by_one(t, s, i, lines, p, &k, to + uk_lattice_at(s->to, i, 0) * size);
+            else if (t->pack_groups)
+                t->pack_groups(t, s->to, k.count, lines, from, k.stride, line.stride, d);
             else
-                pack_one_by_one(t, s, i, lines, p, &k, to + uk_lattice_at(s->to, i, 0) * t->size);
+                t->pack(t, k.count, lines, from, k.stride, line.stride, s->to->width, d);
         }
     }
 }

@@ -12,7 +12,7 @@ int64_t uk_gemm_leading(int64_t n, int size);
 enum gemm_side { GEMM_LEFT, GEMM_RIGHT };
 /* The element type of A or B, which differ if the type is mixed. */
 static inline enum uk_element gemm_element_of(const struct gemm_type *t, enum gemm_side side) {
-    return !t->is_mixed ? t->element : side == GEMM_LEFT ? UK_ELEMENT_U8 : UK_ELEMENT_I8;
+    return side == GEMM_LEFT ? t->left : t->right;
 }
 /* The operand as the caller stores it: lines (of struct uk_lattice) are rows of A or columns of B. */
 static inline struct uk_lattice gemm_in_place(const struct gemm_product *p, enum gemm_side side) {

@@ -65,7 +65,7 @@ static enum uk_status check(const struct gemm_type *type, const struct gemm_shap
 
 /* True if the caller's A and B are the product's B and A. */
 static bool is_swapped(const struct gemm_arguments *x) {
-    return x->shape.layout != UK_ROW_MAJOR && !x->type->is_mixed;
+    return x->shape.layout != UK_ROW_MAJOR && x->type->left == x->type->right;
 }
 
 /* The product of checked arguments. An operand that is column-major and row-major at once becomes row-major.

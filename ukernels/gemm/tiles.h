@@ -17,8 +17,6 @@ double uk_gemm_way_cost(const struct gemm_product *p, const struct gemm_way *w);
 double uk_gemm_transposed_c_cost(const struct gemm_product *p, const struct gemm_way *w);
 /* Cycles of transposing a column-major B, `columns` columns at a time, each time into the same memory. */
 double uk_gemm_transposed_b_cost(const struct gemm_product *p, int64_t columns);
-/* Cycles of a k iteration of a tile, which adds a group of kr terms, for a kernel that reads groups. */
-double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k);
 
 /* True if the first row of tiles can pack B while it computes. Ignores whether operands were packed
  * beforehand, so that the order of sums does not depend on it. */

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "low.h"
 #include "tiles.h"
 
 /* ---- sizes of blocks ----
@@ -26,8 +27,8 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
 
 int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts) {
     const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* the next block is in L2 too */
-    const int64_t room = uk_min(p->type->machine->cache[UK_L2].size / 2, GEMM_BLOCK) / p->type->size /
-                         (has_next ? 2 * parts : parts);
+    const int64_t room = uk_min(p->type->machine->cache[UK_L2].size / 2, GEMM_BLOCK) /
+                         uk_element_bytes(w->tile->right) / (has_next ? 2 * parts : parts);
     const int nr = w->tile->nr;
     const int64_t most = room / w->kc / nr * nr, few = 4 * nr;
 
@@ -35,7 +36,8 @@ int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, 
 }
 
 int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t) {
-    return uk_product_k_block(p->type->machine, p->k, t->nr, p->type->size, (int)uk_max(p->type->kr, 4));
+    return uk_product_k_block(p->type->machine, p->k, t->nr, uk_element_bytes(t->right),
+                              (int)uk_max(t->kr, 4));
 }
 
 /* ---- ways ---- */
@@ -132,30 +134,14 @@ static bool find_in_place(const struct gemm_product *p, struct gemm_way *w) {
     return true;
 }
 
-/* The only way of types whose kernels read groups of terms: both operands in panels, by the type's only tile.
- */
-static struct gemm_way way_of_groups(const struct gemm_product *p) {
-    const struct gemm_tile *t = p->type->tile;
-    struct gemm_way w = {
-        .tile = p->type->tiles ? t : NULL, .form = GEMM_PANELS, .a = UK_PANELS, .b = UK_PANELS};
-
-    if (!w.tile)
-        return w;
-    w.rows = uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m);
-    w.kc = uk_gemm_k_block(p, t);
-    w.cycles = (double)(uk_ceil_div(p->m, w.rows) * uk_ceil_div(p->n, t->nr)) *
-               (double)uk_ceil_div(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
-    return w;
-}
-
 /* A product with a column-major B is replaced by that of the transposes if that is faster: B is its row-major
  * A, which tiles read in place. That saves packing B, and costs transposing C tile by tile. Besides, a tile
  * may suit m better than n. Only if k is one block, and the estimate less by the factor GEMM_CERTAIN. */
 double uk_gemm_tiles_cycles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
 
-    if (p->type->is_mixed) {
-        plan->way = way_of_groups(p);
+    if (p->type->is_low_precision) {
+        plan->way = uk_gemm_low_way(p, plan->whole);
         return plan->way.tile ? plan->way.cycles : HUGE_VAL;
     }
     if (find_in_place(p, &plan->way))
@@ -204,7 +190,8 @@ static int64_t elements_of_block(const struct gemm_plan *plan, enum gemm_side si
     const struct uk_lattice m = uk_gemm_block(plan, side);
     const int size = plan->product.type->size;
 
-    return uk_ceil_div((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
+    return uk_ceil_div(before * size + uk_lattice_room(&m) * uk_element_bytes(m.element), GEMM_LINE) *
+           GEMM_LINE / size;
 }
 
 /* The kernel of the last columns, if there is a narrower tile whose kernel takes A in the same form. */

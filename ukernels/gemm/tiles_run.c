@@ -83,7 +83,7 @@ static void pack_b_fused(const struct gemm_plan *plan, const struct block *w, st
     s->b_step = gemm_b_step(&plan->product);
     s->b_tile = plan->way.tile->nr;
     s->packed = (void *)w->b.array;
-    s->packed_k = gemm_padded(plan->product.type, plan->way.kc);
+    s->packed_k = gemm_padded(plan->way.kc, plan->way.tile->kr);
 }
 
 /* The part of B that is read after this block, for prefetching: parts of a cache line of each row, or of some
@@ -163,11 +163,12 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
     const bool copies = packs_a && can_copy(plan, w);
     bool is_packed = false; /* true if the tiles of the previous row have packed this micro-panel */
     struct gemm_tile_row s = {
+        .product = &plan->product,
         .kernel = plan->way.tile->kernel[plan->way.form],
         .form = (enum gemm_form)plan->way.form,
         .tail = plan->tail,
         .tail_form = (enum gemm_form)plan->tail_form,
-        .k = gemm_padded(plan->product.type, w->k),
+        .k = plan->way.a == UK_IN_PLACE ? w->k : gemm_padded(w->k, plan->way.tile->kr),
         .columns = w->n,
         .ldc = plan->product.ldc,
         .transposed = plan->product.c_columns,

@@ -25,7 +25,9 @@ enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_RUNS, 
 
 struct gemm_tile {
     int mr, nr;
-    int lanes; /* elements of a vector */
+    int kr;                      /* terms of a group of the panels that its kernels read */
+    enum uk_element left, right; /* of the panels of A and of B */
+    int lanes;                   /* elements of a vector */
     const struct uk_core *core;
     const struct uk_vectors *vectors;                 /* the core's vectors of that width */
     const struct uk_kernel *kernel[GEMM_FORMS];       /* by form; NULL: none */
@@ -54,6 +56,7 @@ struct gemm_next {
 
 /* A row of tiles: C[rows, columns] of one block of k. */
 struct gemm_tile_row {
+    const struct gemm_product *product;
     const struct uk_kernel *kernel, *tail; /* tail: for last columns that fit its width; or NULL */
     enum gemm_form form, tail_form;
     int64_t k, rows, columns;
@@ -70,6 +73,16 @@ struct gemm_tile_row {
     const struct gemm_epilogue *epilogue; /* NULL before the last block of k */
     int64_t row, column;                  /* of the first element, for the bias */
     struct gemm_next *next;               /* remaining prefetches */
+};
+
+/* The arguments of a kernel of low precision; lda is that of kernels that read the rows of A in place. */
+struct gemm_low_call {
+    int64_t k;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    void *c;
+    int64_t ldc, acc, rows, columns;
 };
 
 /* A matrix-vector product: results y[i * y_step], i < count, from a matrix with `stride` between its rows. */
@@ -108,12 +121,14 @@ struct gemm_direct {
 
 /* An element type: the functions that depend on it, and its kernels for one machine. */
 struct gemm_type {
-    const char *name;        /* "sgemm" */
-    enum uk_element element; /* of its kernels in the registry */
-    enum uk_element group;   /* if is_mixed: that of the kernels that pack A and B */
-    int size, c_size;        /* of an element of A and B, and of C */
-    bool is_mixed;           /* A and B have different types; kernels read groups of kr terms */
-    int kr;                  /* terms of a group; 1 unless is_mixed */
+    const char *name;            /* "sgemm" */
+    enum uk_element element;     /* of its kernels in the registry */
+    enum uk_element left, right; /* of A and of B */
+    int size, c_size;            /* of an element of A and B, and of C */
+    bool is_low_precision;       /* the type is one of low.h */
+    enum uk_element group;       /* if is_low_precision: that of the kernels that pack A and B */
+    /* If is_low_precision: calls a kernel. */
+    void (*call)(const struct uk_kernel *kernel, const struct gemm_low_call *x);
     /* Computes a row of tiles. */
     void (*tile_row)(const struct gemm_tile_row *s);
     /* Results [begin, end) of a matrix-vector product by inner products, and by sums of rows; the operand
@@ -131,6 +146,10 @@ struct gemm_type {
     /* Panel of width w: d[p*w + j] = j < n ? s[p*step + j*across] : 0 */
     void (*pack)(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step, int64_t across,
                  int w, void *d);
+    /* The same if is_low_precision, into a panel of the copy `to`. k iterations begin and end at groups,
+     * unless the operand ends. */
+    void (*pack_groups)(const struct gemm_type *t, const struct uk_lattice *to, int64_t k, int64_t n,
+                        const void *s, int64_t step, int64_t across, void *d);
     /* d[i*ldd + p] = s[i*row + p*step] */
     void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                       int64_t step, void *d, int64_t ldd);
@@ -177,8 +196,8 @@ struct gemm_type {
  * scratches of GEMM_TILE_MOST. */
 enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
-/* ---- f32.c, f64.c, i32.c ---- */
-extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
+/* ---- f32.c, f64.c, low.c ---- */
+extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_u8_i8, uk_gemm_i8, uk_gemm_u8;
 
 /* The element at `index` of A or B, and of C. */
 static inline const void *gemm_at(const struct gemm_type *t, const void *base, int64_t index) {
@@ -199,8 +218,8 @@ static inline const struct uk_kernel *gemm_pack_of(const struct uk_kernel *const
 }
 
 /* k rounded up to whole groups of terms. */
-static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
-    return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
+static inline int64_t gemm_padded(int64_t k, int group) {
+    return group == 1 ? k : uk_ceil_div(k, group) * group;
 }
 
 /* True if this number of rows of a row-major operand evict each other from L1. Rows that are a multiple of a
@@ -212,7 +231,7 @@ static inline bool gemm_rows_share_sets(const struct gemm_type *t, int64_t rows,
 
 /* ---- kernels.c ---- */
 
-/* Returns `own`, one of the three types, with its kernels: the first call finds those of all types. */
+/* Returns `own`, one of the types above, with its kernels: the first call finds those of all types. */
 const struct gemm_type *uk_gemm_look_up(const struct gemm_type *own);
 /* The element type of `own` for the machine of this row, kept until the process ends. Its plans can be
  * explained but not run. UK_INVALID_ARGUMENT: no CPU has such a row. */

@@ -149,6 +149,10 @@ static inline int64_t uk_lattice_element_stride(const struct uk_lattice *m) {
 static inline int64_t uk_lattice_panel_lines(const struct uk_lattice *m) {
     return m->line[m->lines - 1].extent;
 }
+/* Elements of a group of a copy in panels. */
+static inline int uk_lattice_group(const struct uk_lattice *m) {
+    return m->ks == 1 ? 1 : (int)m->k[1].extent;
+}
 /* Size of a copy in elements, with its padding. */
 int64_t uk_lattice_room(const struct uk_lattice *m);
 

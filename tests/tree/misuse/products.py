@@ -22,15 +22,22 @@ class Conv2dOptions(ctypes.Structure):
     _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("weights_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
 
 
-ELEMENTS = {"uk_d": ctypes.c_double, "uk_i": ctypes.c_int32}
+# The letters of a function of products, "s" of uk_sgemm_run, and the elements of its C.
+ELEMENTS = {"s": ctypes.c_float, "d": ctypes.c_double, "i": ctypes.c_int32, "i8": ctypes.c_int32, "u8": ctypes.c_int32}
+BYTES = ("i", "i8", "u8")
+
+
+def letters_of(name):
+    """Returns the letters of a function of products; "s" for all others."""
+    letters = name.removeprefix("uk_").split("gemm")[0]
+    return letters if letters in ELEMENTS else "s"
 
 
 class World:
     """Matrices of 4 x 4, and plans for their product."""
 
-    def __init__(self, api, element):
-        self.api, self.kept, self.element = api, [], element
-        self.letter = {ctypes.c_float: "s", ctypes.c_double: "d"}.get(element, "i")
+    def __init__(self, api, letter):
+        self.api, self.kept, self.letter, self.element = api, [], letter, ELEMENTS[letter]
 
     def keep(self, value):
         self.kept.append(value)
@@ -125,8 +132,8 @@ FIELDS = {"symbol": None, "op": None, "isa": None, "impl": None, "arch": None, "
           "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "column_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0}
 GOOD = {
     **{f"uk_{letter}gemm{rest}": arguments for letter in "sd" for rest, arguments in OF_TYPES.items()},
-    **{f"uk_igemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
-       for rest, arguments in OF_TYPES.items()},
+    **{f"uk_{letter}gemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
+       for letter in BYTES for rest, arguments in OF_TYPES.items()},
     "uk_status_text": lambda w: (0,),
     "uk_last_message": lambda w: (),
     "uk_version": lambda w: (),
@@ -156,11 +163,11 @@ GOOD = {
 # Harmless bad values, by function and argument.
 HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
 HARMLESS.update({(f"uk_gemm_{what}", 0): ("one of the other type",) for what in ("workspace", "packed_a_size", "packed_b_size", "explain")})
-HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in "sdi"})
+HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in ELEMENTS})
 HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
 # Strides of A and B may be any number that stays within addresses.
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
-HARMLESS.update({("uk_igemm_batch_strided", i): ("-1",) for i in (8, 11)} | {("uk_igemm_run", 5): ("NULL",)})
+HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in BYTES for i in (8, 11)} | {(f"uk_{letter}gemm_run", 5): ("NULL",) for letter in BYTES})
 HARMLESS[("uk_conv2d_explain", 1)] = HARMLESS[("uk_sconv2d_plan", 2)] = HARMLESS[("uk_sconv2d_run", 4)] = HARMLESS[("uk_sconv2d_run", 5)] = ("NULL",)
 # A window of one element may be moved, or spread, by any number.
 HARMLESS[("uk_sconv2d_plan", 1)] = tuple(f"{field}_{way} = {INT64_MAX}" for field in ("stride", "dilation") for way in "hw")
@@ -182,7 +189,7 @@ def judge(name, i, kind, value, result):
 
 
 def call(interface, name, i=None, number=None):
-    w = World(interface, ELEMENTS.get(name[:4], ctypes.c_float))
+    w = World(interface, letters_of(name))
     arguments = list(GOOD[name](w))
     result, kinds = interface.functions[name]
     if i is None:
@@ -195,7 +202,7 @@ def call(interface, name, i=None, number=None):
 
 def cases(interface, name):
     yield "good arguments", lambda: call(interface, name)
-    w = World(interface, ELEMENTS.get(name[:4], ctypes.c_float))
+    w = World(interface, letters_of(name))
     for i, kind in enumerate(interface.functions[name][1]):
         for number, value in enumerate(interface.bad(kind, w)):
             if NOT_CALLED.get((name, i)) == label(value):

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the kernel of a product of low precision. Each kernel is one way: its own instructions by its row
+ * of kernels.def and the machine's, a call per tile, C once per block of k, and the copies of A and B.
+ * Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape agree.
+ */
+#include <limits.h>
+#include "low.h"
+
+static double cycles_of(const struct gemm_type *t, double loads, double other) {
+    const struct uk_core *core = &t->machine->core;
+
+    return uk_cost_cycles(core, uk_core_vectors(core, INT_MAX),
+                          &(struct uk_counts){.load = loads, .other = other});
+}
+
+/* Cycles of packing `lines` lines of k elements, for groups of kr terms. Groups are stored one by one if a
+ * line's elements are contiguous. Without a kernel, elements are loaded and stored one by one. */
+static double pack_cycles(const struct gemm_type *t, int kr, int64_t lines, int64_t k, bool along_k) {
+    const struct uk_kernel *pack = uk_gemm_group_pack(t, kr, along_k);
+    const double groups = (double)uk_ceil_div(k, kr);
+
+    if (!pack)
+        return (double)(lines * k) * 2;
+    return groups * (double)uk_ceil_div(lines, along_k ? pack->mr : pack->nr) *
+           uk_max_real(1, cycles_of(t, pack->loads, pack->other));
+}
+
+static double way_cycles(const struct gemm_product *p, const struct gemm_way *w) {
+    const struct gemm_type *t = p->type;
+    const struct uk_core *core = &t->machine->core;
+    const struct uk_vectors *vectors = uk_core_vectors(core, INT_MAX);
+    const struct uk_product_kernel kernel = uk_product_kernel(w->tile->kernel[w->form]);
+    const int64_t tiles = uk_ceil_div(p->m, w->rows) * uk_ceil_div(p->n, w->tile->nr),
+                  blocks = uk_ceil_div(p->k, w->kc);
+    const double vectors_of_c = (double)p->m * (double)uk_ceil_div(p->n * t->c_size, GEMM_LINE / 2);
+    double cycles = uk_product_iteration(core, vectors, &kernel, w->rows, p->m, p->n) *
+                    (double)uk_ceil_div(p->k, w->tile->kr);
+
+    cycles += (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
+    cycles += pack_cycles(t, w->tile->kr, p->n, p->k, p->b_columns);
+    if (w->a == UK_PANELS)
+        cycles += pack_cycles(t, w->tile->kr, p->m, p->k, !p->a_columns);
+    else if (w->a == UK_ROWS)
+        cycles += (double)(p->m * p->k) *
+                  (p->a_columns ? 2 : 1 / (uk_ports_rate(&vectors->store) * vectors->bytes));
+    return cycles;
+}
+
+static int64_t k_block(const struct gemm_product *p, const struct gemm_tile *t) {
+    return uk_product_k_block(p->type->machine, p->k, t->nr, uk_element_bytes(t->right),
+                              (int)uk_max(t->kr, 4));
+}
+
+/* True if the tile's kernel of the form GEMM_RA can read the rows of A in place. */
+static bool reads_rows(const struct gemm_product *p, const struct gemm_tile *t) {
+    return !p->a_columns && (t->kernel[GEMM_RA]->any_k || p->k % t->kr == 0);
+}
+
+struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole) {
+    static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA};
+    struct gemm_way best = {0};
+
+    for (int i = 0; i < p->type->tiles; i++)
+        for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+            const struct gemm_tile *t = &p->type->tile[i];
+            struct gemm_way w = {.tile = t, .form = forms[f], .b = UK_PANELS};
+
+            if (!t->kernel[w.form])
+                continue;
+            w.a = w.form == GEMM_PANELS ? UK_PANELS : reads_rows(p, t) ? UK_IN_PLACE : UK_ROWS;
+            w.rows = uk_product_rows(p->m, t->mr, t->kernel[w.form]->row_step);
+            w.kc = whole ? p->k : k_block(p, t);
+            w.cycles = way_cycles(p, &w);
+            if (!best.tile || w.cycles < best.cycles)
+                best = w;
+        }
+    return best;
+}
