@@ -26,6 +26,48 @@ extern "C" {
  * order they are summed. Plans are made and packed for as those of floats are; a plan of one pair of types is
  * refused by the functions of others.
  */
+
+/* What is done to each sum of a product of bytes last, as ONNX's QLinearMatMul defines it. With
+ *
+ *   x = sum over p of (a[i][p] - a_zero) * (b[p][j] - b_zero) + beta c[i][j] + row_bias[i] + column_bias[j]
+ *
+ * in i32, modulo 2^32, and y = scale * f32(x), in f32, an element of C becomes
+ *
+ *   C of u8, i8 or i32    min(max(round(y) + c_zero, low), high), rounded to the nearest, ties to even
+ *   C of f32              min(max(y, low), high)
+ *
+ * and without UK_EPILOGUE_SCALE round(y) and y are x. What leaves the type of C becomes its least or greatest
+ * number. i and j are the row and column of C in the caller's layout. Zero-initialize: what has no flag and
+ * no pointer, and zero points of 0, do nothing.
+ *
+ * The type of C is that of the plan (c_element of struct uk_gemm_options): UK_C_I32, UK_C_I8, UK_C_U8, or
+ * UK_C_F32. ldc counts its elements. Unless it is i32, beta must be 0.
+ *
+ *     // C of u8: the nearest to 0.02 (A - 128) (B - zero[j]) + 3
+ *     struct uk_gemm_plan plan;
+ *     struct uk_gemm_options options = {.c_element = UK_C_U8};
+ *     struct uk_igemm_epilogue e = {.flags = UK_EPILOGUE_SCALE, .scale = 0.02f, .a_zero = 128, .c_zero = 3};
+ *     e.column_zero = zero;
+ *     enum uk_status status =
+ *         uk_u8gemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, m, n, k, k, n, n, &options);
+ *     if (!status)
+ *         status = uk_u8gemm_run(&plan, a, b, 0, c, &e, NULL);
+ *
+ * Errors: UK_INVALID_ARGUMENT is a zero point that is no number of its type (c_zero of C of f32: not 0), a
+ * scale that is not positive and finite, low > high, bounds between which C's type has no number, an unknown
+ * flag, or a value without its flag.
+ */
+struct uk_igemm_epilogue {
+    unsigned flags;                 /* UK_EPILOGUE_SCALE, UK_EPILOGUE_CLAMP: what is done; or 0 */
+    float scale;                    /* 0 without its flag, or with column_scale */
+    double low, high;               /* both 0 without their flag */
+    const int32_t *row_bias;        /* m numbers, or NULL */
+    const int32_t *column_bias;     /* n numbers, or NULL */
+    const float *column_scale;      /* n numbers that take the place of `scale`, or NULL */
+    const int32_t *column_zero;     /* n zero points of B, that of each column, in place of b_zero; or NULL */
+    int32_t a_zero, b_zero, c_zero; /* zero points; b_zero is 0 with column_zero */
+};
+
 enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb,
                         int32_t beta, int32_t *c, int64_t ldc);
@@ -41,7 +83,7 @@ enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                              int64_t ldc, const struct uk_gemm_options *options);
 enum uk_status uk_igemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const int8_t *b, int32_t beta,
-                            int32_t *c, void *workspace);
+                            void *c, const struct uk_igemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_igemm_pack_a(const struct uk_gemm_plan *plan, const uint8_t *a, uint8_t *packed);
 enum uk_status uk_igemm_pack_b(const struct uk_gemm_plan *plan, const int8_t *b, int8_t *packed);
 
@@ -61,7 +103,7 @@ enum uk_status uk_i8gemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, 
                               enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                               int64_t ldc, const struct uk_gemm_options *options);
 enum uk_status uk_i8gemm_run(const struct uk_gemm_plan *plan, const int8_t *a, const int8_t *b, int32_t beta,
-                             int32_t *c, void *workspace);
+                             void *c, const struct uk_igemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_i8gemm_pack_a(const struct uk_gemm_plan *plan, const int8_t *a, int8_t *packed);
 enum uk_status uk_i8gemm_pack_b(const struct uk_gemm_plan *plan, const int8_t *b, int8_t *packed);
 
@@ -81,7 +123,8 @@ enum uk_status uk_u8gemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, 
                               enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                               int64_t ldc, const struct uk_gemm_options *options);
 enum uk_status uk_u8gemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const uint8_t *b,
-                             int32_t beta, int32_t *c, void *workspace);
+                             int32_t beta, void *c, const struct uk_igemm_epilogue *epilogue,
+                             void *workspace);
 enum uk_status uk_u8gemm_pack_a(const struct uk_gemm_plan *plan, const uint8_t *a, uint8_t *packed);
 enum uk_status uk_u8gemm_pack_b(const struct uk_gemm_plan *plan, const uint8_t *b, uint8_t *packed);
 

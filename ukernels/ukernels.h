@@ -325,6 +325,15 @@ enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
  *     free(workspace);
  */
 
+/* Types of the elements of C, in products of low precision (low_precision.h). */
+enum uk_c_element {
+    UK_C_DEFAULT, /* that of the function's calls without a plan */
+    UK_C_I32,
+    UK_C_I8,
+    UK_C_U8,
+    UK_C_F32,
+};
+
 /* How a plan is to be made. Zero-initialize; all zero is what uk_sgemm does. */
 struct uk_gemm_options {
     int threads; /* the most threads; 0: uk_num_threads(), 1: the caller's alone */
@@ -337,6 +346,7 @@ struct uk_gemm_options {
      * instruction set of its row; NULL: of this one. It says what is done there, by uk_gemm_explain, and
      * cannot be run: UK_INVALID_ARGUMENT. */
     const char *machine;
+    enum uk_c_element c_element; /* of C; other products than those of low precision: UK_C_DEFAULT */
 };
 
 /* Made by uk_sgemm_plan or uk_dgemm_plan. It may be copied, owns no memory, and need not be freed. Its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the examples in comments of ukernels.h, kernels.h, gpu.h and tensorize.h. (README.md and
+"""Compiles and runs the examples in comments of ukernels.h, low_precision.h, kernels.h, gpu.h and tensorize.h. (README.md and
 docs/: listings.py.)
 
     documented.py SOURCE STAGE CC
@@ -79,6 +79,7 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 
 def check_library_headers():
     text, kernel, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
+    (quantized,) = (e for e in header_examples(source / "ukernels/low_precision.h") if "status" in e)
     (called,) = header_examples(source / "ukernels/kernels.h")
     (on_gpu,) = header_examples(source / "ukernels/gpu/gpu.h")
 
@@ -99,6 +100,9 @@ def check_library_headers():
     shape = f"{FACTORS}\nenum {{ m = 2, n = 2, k = 3, lda = 3, ldb = 2, ldc = 2 }};\nfloat c[4], bias[2] = {{-5, 0}}, *result = c;\n"
     run_example("plan", shape + "(void)result;", plan, "return status || c[0] != 0 || c[1] != 5 || c[2] != 5 || c[3] != 11;")
     run_example("packed", shape + "(void)bias;", packed, f"return !({PRODUCT});")
+    run_example(
+        "quantized", "enum { m = 1, n = 2, k = 1 };\nconst uint8_t a[] = {228}, b[] = {9, 150};\nconst int32_t zero[] = {4, 0};\nuint8_t c[2];",
+        quantized, "return status || c[0] != 13 || c[1] != 255;")
     images = """enum { C = 64, O = 32 };
     static float x[14 * 14 * C], f[9 * C * O], y[14 * 14 * O], bias[O];
     for (int i = 0; i < 14 * 14 * C; i++)

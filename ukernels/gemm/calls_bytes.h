@@ -14,14 +14,14 @@ enum uk_status UK(gemm)(enum uk_layout layout, enum uk_transpose ta, enum uk_tra
 
     return uk_gemm_call(
         &(struct gemm_arguments){
-            type, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false},
+            type, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false, UK_C_DEFAULT},
         1, a, b, beta, c);
 }
 
 enum uk_status UK(gemm_batch)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                               int64_t n, int64_t k, const LEFT *const *a, int64_t lda, const RIGHT *const *b,
                               int64_t ldb, int32_t beta, int32_t *const *c, int64_t ldc, int64_t count) {
-    return uk_gemm_batch(&(struct gemm_batch){count, {1, beta, a, b, (void *)c, NULL}, false, 0, 0, 0},
+    return uk_gemm_batch(&(struct gemm_batch){count, {1, beta, a, b, (void *)c, NULL, NULL}, false, 0, 0, 0},
                          uk_gemm_look_up(&TYPE),
                          &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }
@@ -32,7 +32,7 @@ enum uk_status UK(gemm_batch_strided)(enum uk_layout layout, enum uk_transpose t
                                       int32_t beta, int32_t *c, int64_t ldc, int64_t stride_c,
                                       int64_t count) {
     return uk_gemm_batch(
-        &(struct gemm_batch){count, {1, beta, a, b, c, NULL}, true, stride_a, stride_b, stride_c},
+        &(struct gemm_batch){count, {1, beta, a, b, c, NULL, NULL}, true, stride_a, stride_b, stride_c},
         uk_gemm_look_up(&TYPE), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }
 
@@ -45,11 +45,9 @@ enum uk_status UK(gemm_plan)(struct uk_gemm_plan *plan, enum uk_layout layout, e
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options, NULL);
 }
 
-enum uk_status UK(gemm_run)(const struct uk_gemm_plan *plan, const LEFT *a, const RIGHT *b, int32_t beta,
-                            int32_t *c, void *workspace) {
-    if (!gemm_plan_in(plan))
-        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "the plan is NULL, or no plan was made in it");
-    return uk_gemm_run_as(gemm_plan_in(plan), &TYPE, 1, a, b, beta, c, NULL, workspace);
+enum uk_status UK(gemm_run)(const struct uk_gemm_plan *callers, const LEFT *a, const RIGHT *b, int32_t beta,
+                            void *c, const struct uk_igemm_epilogue *epilogue, void *workspace) {
+    return run_bytes(callers, &TYPE, a, b, beta, c, epilogue, workspace);
 }
 
 enum uk_status UK(gemm_pack_a)(const struct uk_gemm_plan *plan, const LEFT *a, LEFT *packed) {

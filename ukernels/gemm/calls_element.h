@@ -47,7 +47,7 @@ LOCAL(call_by_plan)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpo
         uk_gemm_look_up(&TYPE);
     return uk_gemm_call(
         &(struct gemm_arguments){
-            &TYPE, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false},
+            &TYPE, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false, UK_C_DEFAULT},
         (double)alpha, a, b, (double)beta, c);
 }
 
@@ -82,7 +82,9 @@ LOCAL(run_any)(const struct gemm_prepared *plan, ELEMENT alpha, const ELEMENT *a
                                     epilogue->row_bias, epilogue->column_bias, &e))
         return uk_gemm_refuse(UK_INVALID_ARGUMENT,
                               "the epilogue has an unknown flag, or a value without its flag");
-    return uk_gemm_run_as(&plan->plan, &TYPE, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+    return uk_gemm_run_as(
+        &plan->plan, &TYPE,
+        &(struct gemm_operands){(double)alpha, (double)beta, a, b, c, epilogue ? &e : NULL, NULL}, workspace);
 }
 
 __attribute__((noinline)) static enum uk_status
@@ -121,7 +123,8 @@ enum uk_status UK(gemm_batch)(enum uk_layout layout, enum uk_transpose ta, enum 
                               const ELEMENT *const *b, int64_t ldb, ELEMENT beta, ELEMENT *const *c,
                               int64_t ldc, int64_t count) {
     return uk_gemm_batch(
-        &(struct gemm_batch){count, {(double)alpha, (double)beta, a, b, (void *)c, NULL}, false, 0, 0, 0},
+        &(struct gemm_batch){
+            count, {(double)alpha, (double)beta, a, b, (void *)c, NULL, NULL}, false, 0, 0, 0},
         uk_gemm_look_up(&TYPE), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }
 
@@ -132,6 +135,6 @@ enum uk_status UK(gemm_batch_strided)(enum uk_layout layout, enum uk_transpose t
                                       int64_t stride_c, int64_t count) {
     return uk_gemm_batch(
         &(struct gemm_batch){
-            count, {(double)alpha, (double)beta, a, b, c, NULL}, true, stride_a, stride_b, stride_c},
+            count, {(double)alpha, (double)beta, a, b, c, NULL, NULL}, true, stride_a, stride_b, stride_c},
         uk_gemm_look_up(&TYPE), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }

@@ -16,21 +16,34 @@ static enum uk_status run_verbose(const struct gemm_plan *plan, const struct gem
     return status;
 }
 
-static enum uk_status run(const struct gemm_plan *plan, double alpha, const void *a, const void *b,
-                          double beta, void *c, struct gemm_epilogue *e, void *workspace) {
-    struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
+/* Runs a plan with the caller's operands. */
+static enum uk_status run(const struct gemm_plan *plan, const struct gemm_operands *callers,
+                          void *workspace) {
+    struct gemm_operands o = *callers;
+    struct gemm_epilogue e;
+    struct gemm_quantization q;
 
-    if (e && e->scale == 0) /* A, B and C are then not read */
+    if (o.epilogue && o.epilogue->scale == 0) /* A, B and C are then not read */
         o.alpha = o.beta = 0;
-    if (e && plan->swapped)
-        *e = gemm_transposed_epilogue(e);
+    if (plan->swapped) {
+        o.a = callers->b;
+        o.b = callers->a;
+        if (o.epilogue) {
+            e = gemm_transposed_epilogue(o.epilogue);
+            o.epilogue = &e;
+        }
+        if (o.quantization) {
+            q = gemm_transposed_quantization(o.quantization);
+            o.quantization = &q;
+        }
+    }
     const enum uk_status status =
         uk_gemm_is_verbose ? run_verbose(plan, &o, workspace) : uk_gemm_run(plan, &o, workspace);
 
     return status == UK_INVALID_ARGUMENT ? uk_gemm_refuse(status, "%s is NULL",
-                                                          !c   ? "c"
-                                                          : !a ? "a"
-                                                               : "b")
+                                                          !callers->c   ? "c"
+                                                          : !callers->a ? "a"
+                                                                        : "b")
                                          : status;
 }
 
@@ -39,10 +52,9 @@ static enum uk_status refuse_plan(const struct gemm_type *type) {
                           type->name);
 }
 
-enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
-                              const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
-                              void *workspace) {
-    return plan->product.type == type ? run(plan, alpha, a, b, beta, c, e, workspace) : refuse_plan(type);
+enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type,
+                              const struct gemm_operands *callers, void *workspace) {
+    return plan->product.type == type ? run(plan, callers, workspace) : refuse_plan(type);
 }
 
 enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
@@ -50,7 +62,7 @@ enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const 
     const struct gemm_plan *plan;
     const enum uk_status status = uk_gemm_planned(x, &plan);
 
-    return status ? status : run(plan, alpha, a, b, beta, c, NULL, NULL);
+    return status ? status : run(plan, &(struct gemm_operands){alpha, beta, a, b, c, NULL, NULL}, NULL);
 }
 
 /* ---- the shortcut: products for which checking and planning would take a good part of the time ----
@@ -110,12 +122,13 @@ call_smallest(const struct gemm_type *t, enum uk_layout layout, enum uk_transpos
     GEMM_REQUIRE(((unsigned)ta | (unsigned)tb) <= 1);
     GEMM_REQUIRE(atomic_load_explicit(&t->ready, memory_order_acquire));
     if (layout == UK_ROW_MAJOR)
-        return run_smallest(t,
-                            (struct gemm_product){t, m, n, k, lda, ldb, ldc, ta, tb, false, false, false, 1},
-                            a, b, adds, c);
+        return run_smallest(
+            t, (struct gemm_product){t, m, n, k, lda, ldb, ldc, ta, tb, false, false, false, 1, UK_C_DEFAULT},
+            a, b, adds, c);
     GEMM_REQUIRE(layout == UK_COLUMN_MAJOR);
-    return run_smallest(t, (struct gemm_product){t, n, m, k, ldb, lda, ldc, tb, ta, false, false, false, 1},
-                        b, a, adds, c);
+    return run_smallest(
+        t, (struct gemm_product){t, n, m, k, ldb, lda, ldc, tb, ta, false, false, false, 1, UK_C_DEFAULT}, b,
+        a, adds, c);
 }
 
 /* ---- calls ---- */

@@ -99,6 +99,7 @@ struct gemm_plan {
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     struct pthreadpool *pool;        /* NULL: the library's */
     int64_t a_block, b_block;        /* elements of the copies of A and B; by tiles: those of each task */
+    int64_t sums_block;              /* elements that the sums of A's rows and B's columns take, per task */
     size_t workspace;                /* bytes that a run needs; 0: none */
     union {                          /* by the path: */
         struct gemm_small small;     /* small products */
@@ -185,9 +186,10 @@ static inline int64_t gemm_threads(const struct gemm_plan *p) {
     return worth < 1 ? 1 : worth < p->product.threads ? (int64_t)worth : p->product.threads;
 }
 
-/* Sets the plan's workspace to `count` times the copies of A and B; SIZE_MAX if that is not addressable. */
+/* Sets the plan's workspace to `count` times the copies of A and B and the sums; SIZE_MAX if that is not
+ * addressable. */
 static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
-    const uint64_t all = (uint64_t)(count * (plan->a_block + plan->b_block));
+    const uint64_t all = (uint64_t)(count * (plan->a_block + plan->b_block + plan->sums_block));
 
     if (__builtin_mul_overflow(all, (size_t)plan->product.type->size, &plan->workspace))
         plan->workspace = SIZE_MAX;
@@ -231,6 +233,7 @@ struct gemm_arguments {
     struct gemm_shape shape;
     int threads;
     bool a_packed, b_packed;
+    enum uk_c_element c_element; /* UK_C_DEFAULT, or one of the type's that is not its default */
 };
 
 /* The number of threads that a call may use. Valid after uk_gemm_look_up. */
@@ -312,10 +315,9 @@ void uk_gemm_say(const struct gemm_plan *plan, const struct gemm_operands *o, in
 enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
                             double beta, void *c);
 /* Runs the caller's plan, and packs its operand A or B into `to`; refuse plans that are not of this type, on
- * this machine. e: NULL, or the caller's epilogue, which is overwritten. */
-enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
-                              const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
-                              void *workspace);
+ * this machine. The operands are in the caller's order and layout. */
+enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type,
+                              const struct gemm_operands *callers, void *workspace);
 enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                                     const void *from, void *to);
 

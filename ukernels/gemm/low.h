@@ -5,6 +5,8 @@
  *     low.c         the types, and their rows of tiles
  *     low_plan.c    chooses the kernel by an estimate
  *     low_pack.c    copies of operands
+ *     low_sums.c    sums of rows and columns, for zero points
+ *     low_epilogue.c  checks the caller's last operations on sums of bytes; low_quantize.c does them
  *     bytes.c       the functions that programs call; calls_bytes.h has those of one type
  *
  * Kernels read groups of kr terms. A tile's panels are [k/kr][width][kr]; a kernel of the form GEMM_RA reads
@@ -14,10 +16,15 @@
 #ifndef GEMM_LOW_H
 #define GEMM_LOW_H
 
-#include "gemm.h"
+#include "pack.h"
 
 /* Terms of a group of any kernel, at most. */
 enum { GEMM_GROUP_MOST = 8 };
+
+/* ---- low.c ---- */
+
+/* C = beta C, with the last operations: the product has no terms. */
+void uk_gemm_low_scale(const struct gemm_product *p, const struct gemm_operands *o);
 
 /* ---- low_plan.c ---- */
 
@@ -36,5 +43,29 @@ void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to,
 /* Also fills each row up with 0 to a multiple of GEMM_GROUP_MOST elements, or to its end. */
 void uk_gemm_copy_low_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                            int64_t step, void *d, int64_t ldd);
+
+/* ---- low_sums.c ---- */
+
+/* Sets sums[i] to the sum of line `line` + i of a matrix of bytes, i < n. */
+void uk_gemm_low_sums(const struct uk_lattice *m, const void *array, int64_t line, int64_t n, int32_t *sums);
+
+/* ---- low_epilogue.c ---- */
+
+/* Sets *q to the caller's epilogue, which may be NULL, for a run of the plan. q refers to it. */
+enum uk_status uk_gemm_quantization(const struct gemm_plan *plan, const struct uk_igemm_epilogue *epilogue,
+                                    int32_t beta, struct gemm_quantization *q);
+
+/* ---- low_quantize.c ---- */
+
+/* Stores `count` columns of a tile, whose sums are lds apart, to C, the tile's first element of which is c:
+ *
+ *     zero points and biases are added modulo 2^32
+ *     C of bytes    round(scale * f32(sum)) + c_zero, ties to even, clamped
+ *     C of i32      the same, or if it is not scaled sum + c_zero, clamped
+ *     C of f32      scale * f32(sum), clamped
+ *
+ * `column`: of C, the tile's first. */
+void uk_gemm_quantize(const struct gemm_tile_row *s, int64_t column, int64_t count, const int32_t *sums,
+                      int64_t lds, void *c);
 
 #endif

@@ -9,7 +9,7 @@
  *
  * Rows, or columns, of a copy that is not in panels are uk_gemm_leading elements apart.
  */
-#include "pack.h"
+#include "low.h"
 #include <string.h>
 
 int64_t uk_gemm_leading(int64_t n, int size) {
@@ -60,6 +60,15 @@ struct uk_lattice uk_gemm_block(const struct gemm_plan *plan, enum gemm_side sid
                         plan->way.kc, left ? plan->way.rows : plan->way.tile->nr);
 }
 
+size_t uk_gemm_packed_sums(const struct uk_lattice *packed) {
+    return (size_t)uk_ceil_div(uk_lattice_room(packed) * uk_element_bytes(packed->element), GEMM_LINE) *
+           GEMM_LINE;
+}
+
+static int64_t lines_of(const struct gemm_plan *plan, enum gemm_side side) {
+    return side == GEMM_LEFT ? plan->product.m : plan->product.n;
+}
+
 size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
     if (plan->path->packs == GEMM_PACKS_NOTHING)
         return 0;
@@ -67,8 +76,16 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
 
     const int64_t elements = uk_lattice_room(&m);
     const size_t size = (size_t)uk_element_bytes(m.element);
+    size_t bytes;
 
-    return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
+    if ((uint64_t)elements > SIZE_MAX / size - GEMM_LINE)
+        return SIZE_MAX;
+    if (!gemm_sums_bytes(plan->product.type))
+        return (size_t)elements * size;
+    return __builtin_add_overflow(uk_gemm_packed_sums(&m), (size_t)lines_of(plan, side) * sizeof(int32_t),
+                                  &bytes)
+               ? SIZE_MAX
+               : bytes;
 }
 
 /* Packs elements [p, p + run->count) of the lines of a panel, one by one, because some of them are in a
@@ -168,4 +185,7 @@ void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const
         plan->product.type,
         &(struct uk_gemm_part){&in_place, from, 0, in_place.line->extent, 0, in_place.k->extent, &packed},
         to);
+    if (gemm_sums_bytes(plan->product.type))
+        uk_gemm_low_sums(&in_place, from, 0, in_place.line->extent,
+                         (int32_t *)(void *)((char *)to + uk_gemm_packed_sums(&packed)));
 }

@@ -29,7 +29,9 @@ struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_t
 struct uk_lattice uk_gemm_block(const struct gemm_plan *plan, enum gemm_side side);
 /* The copy of a whole operand, as the plan's path packs it. */
 struct uk_lattice uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
-/* Bytes of that copy; 0: the path packs nothing; SIZE_MAX: more than addresses reach. */
+/* Bytes from the beginning of a packed operand of bytes to the sums of its lines, in i32, which follow it. */
+size_t uk_gemm_packed_sums(const struct uk_lattice *packed);
+/* Bytes of that copy, with its sums; 0: the path packs nothing; SIZE_MAX: more than addresses reach. */
 size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
 
 /* A rectangle to copy: elements [k, k + iterations) of lines [line, line + n). They become lines 0 to n and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of paths; the path of products without terms or elements; runs plans. */
-#include "gemm.h"
+#include "low.h"
 #include <math.h>
 
 /* ---- no product at all ---- */
@@ -16,7 +16,9 @@ static void run_scale(const struct gemm_plan *plan, const struct gemm_operands *
     const struct gemm_product *p = &plan->product;
 
     (void)workspace;
-    if (p->c_columns) {
+    if (p->type->is_low_precision) {
+        uk_gemm_low_scale(p, o);
+    } else if (p->c_columns) {
         struct gemm_epilogue e;
 
         if (o->epilogue)

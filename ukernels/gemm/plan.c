@@ -43,7 +43,8 @@ static enum uk_status check_transpose(const char *name, enum uk_transpose t) {
                                 name, (int)t);
 }
 
-static enum uk_status check(const struct gemm_type *type, const struct gemm_shape *s) {
+static enum uk_status check(const struct gemm_type *type, const struct gemm_shape *s,
+                            enum uk_c_element c_element) {
     const bool rows = s->layout == UK_ROW_MAJOR;
     const bool a_rows = rows == (s->ta == UK_NO_TRANSPOSE), b_rows = rows == (s->tb == UK_NO_TRANSPOSE);
     const char *const line[] = {"column", "row"};
@@ -60,7 +61,8 @@ static enum uk_status check(const struct gemm_type *type, const struct gemm_shap
         (status =
              check_operand('b', line[rows], b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, type->size)))
         return status;
-    return check_operand('c', line[rows], rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size);
+    return check_operand('c', line[rows], rows ? s->m : s->n, rows ? s->n : s->m, s->ldc,
+                         gemm_c_element_bytes(type, c_element));
 }
 
 /* True if the caller's A and B are the product's B and A. */
@@ -73,8 +75,9 @@ static bool is_swapped(const struct gemm_arguments *x) {
 static struct gemm_product normalize(const struct gemm_arguments *x) {
     const struct gemm_shape *s = &x->shape;
     const bool rows = s->layout == UK_ROW_MAJOR, ta = s->ta == UK_TRANSPOSE, tb = s->tb == UK_TRANSPOSE;
-    struct gemm_product p = {x->type,    s->m,       s->n,  s->k,        s->lda,      s->ldb,    s->ldc,
-                             ta == rows, tb == rows, !rows, x->a_packed, x->b_packed, x->threads};
+    struct gemm_product p = {x->type,     s->m,        s->n,       s->k,        s->lda,
+                             s->ldb,      s->ldc,      ta == rows, tb == rows,  !rows,
+                             x->a_packed, x->b_packed, x->threads, x->c_element};
 
     if (is_swapped(x))
         p = gemm_transposed(&p);
@@ -91,8 +94,10 @@ static struct gemm_product normalize(const struct gemm_arguments *x) {
 
 /* ---- the choice ---- */
 
+/* Sums that are no elements of C are not kept from one block of k to the next. */
 static struct gemm_plan plan_without_path(const struct gemm_product *p) {
-    return (struct gemm_plan){.product = *p, .row_tasks = 1, .column_tasks = 1};
+    return (struct gemm_plan){
+        .product = *p, .row_tasks = 1, .column_tasks = 1, .whole = p->c_element != UK_C_DEFAULT};
 }
 
 /* The plan by tiles for a product whose own path cannot take packed operands, or several threads. k is one
@@ -184,6 +189,7 @@ static inline bool is_same(const struct gemm_arguments *x, const struct gemm_arg
     GEMM_REQUIRE(s->ta == t->ta);
     GEMM_REQUIRE(s->tb == t->tb);
     GEMM_REQUIRE(x->threads == y->threads);
+    GEMM_REQUIRE(x->c_element == y->c_element);
     return x->a_packed == y->a_packed && x->b_packed == y->b_packed;
 }
 
@@ -195,7 +201,7 @@ __attribute__((noinline)) static enum uk_status find_entry(const struct gemm_arg
             return UK_OK;
         }
     struct remembered new = {.arguments = *x};
-    enum uk_status status = check(x->type, &x->shape);
+    enum uk_status status = check(x->type, &x->shape, x->c_element);
 
     if (status || (status = plan_new(x, NULL, &new.plan)))
         return status;
@@ -226,24 +232,32 @@ int64_t uk_gemm_threads(int threads, struct pthreadpool *pool) {
     return threads > 0 ? uk_min(threads, most) : most;
 }
 
+static bool can_store(const struct gemm_type *type, enum uk_c_element e) {
+    return e == UK_C_DEFAULT || (e > 0 && e < UK_C_ELEMENTS && type->c_elements >> e & 1);
+}
+
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options,
                                const struct gemm_wanted *wanted) {
     static const struct uk_gemm_options defaults = {0};
     const struct uk_gemm_options *o = options ? options : &defaults;
-    enum uk_status status = check(type, shape);
+    enum uk_status status = check(type, shape, o->c_element);
 
     if (status)
         return status;
     if (o->threads < 0)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "options.threads = %d is negative", o->threads);
+    if (!can_store(type, o->c_element))
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "options.c_element = %d is no type that uk_%s can store",
+                              (int)o->c_element, type->name);
     if (o->machine && (status = uk_gemm_type_on(o->machine, type, &type)))
         return uk_gemm_refuse(status,
                               status == UK_INVALID_ARGUMENT ? "options.machine: no CPU's core is named \"%s\""
                                                             : "options.machine: no memory for \"%s\"",
                               o->machine);
-    const struct gemm_arguments x = {type, *shape, (int)uk_gemm_threads(o->threads, o->pool), o->a_packed,
-                                     o->b_packed};
+    const struct gemm_arguments x = {
+        type,        *shape,      (int)uk_gemm_threads(o->threads, o->pool),
+        o->a_packed, o->b_packed, o->c_element == type->c_element ? UK_C_DEFAULT : o->c_element};
     struct gemm_plan own;
     const struct gemm_plan *found = &own;
 

@@ -39,13 +39,14 @@ struct gemm_product {
     bool a_columns, b_columns, c_columns; /* the operand is column-major; not if it is row-major as well */
     bool a_packed, b_packed;              /* the operand was packed beforehand */
     int threads;
+    enum uk_c_element c_element; /* UK_C_DEFAULT: that of the type */
 };
 
 /* The product of the transposes, C' = B' A'. */
 static inline struct gemm_product gemm_transposed(const struct gemm_product *p) {
     return (struct gemm_product){p->type,     p->n,        p->m,          p->k,          p->ldb,
                                  p->lda,      p->ldc,      !p->b_columns, !p->a_columns, !p->c_columns,
-                                 p->b_packed, p->a_packed, p->threads};
+                                 p->b_packed, p->a_packed, p->threads,    p->c_element};
 }
 
 /* Elements from row to row and from column to column of A and B. */
@@ -91,12 +92,43 @@ static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_ep
     return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
 }
 
+/* The last operations on each sum of a product of bytes, in the product's own layout (uk_gemm_quantize). A
+ * step is 1 if there is a number for each row or column, and 0 if there is one for all. */
+struct gemm_quantization {
+    const int32_t *left_zero, *right_zero; /* zero points of A by rows, and of B by columns */
+    int left_step, right_step;             /* at most one of them is 1 */
+    const int32_t *row_bias, *column_bias; /* NULL: none */
+    const float *scale;
+    int scale_row_step, scale_column_step;
+    bool is_scaled; /* false: scale is 1 */
+    int32_t c_zero;
+    double low, high; /* whole numbers, unless C is of floats */
+};
+
+/* The same for the transposed C. */
+static inline struct gemm_quantization gemm_transposed_quantization(const struct gemm_quantization *q) {
+    return (struct gemm_quantization){.left_zero = q->right_zero,
+                                      .right_zero = q->left_zero,
+                                      .left_step = q->right_step,
+                                      .right_step = q->left_step,
+                                      .row_bias = q->column_bias,
+                                      .column_bias = q->row_bias,
+                                      .scale = q->scale,
+                                      .scale_row_step = q->scale_column_step,
+                                      .scale_column_step = q->scale_row_step,
+                                      .is_scaled = q->is_scaled,
+                                      .c_zero = q->c_zero,
+                                      .low = q->low,
+                                      .high = q->high};
+}
+
 /* The operands of one run, in the product's own order. */
 struct gemm_operands {
     double alpha, beta;
     const void *a, *b;
     void *c;
-    const struct gemm_epilogue *epilogue; /* NULL: none */
+    const struct gemm_epilogue *epilogue;         /* NULL: none */
+    const struct gemm_quantization *quantization; /* of products of bytes; NULL: none */
 };
 
 #endif

@@ -239,6 +239,9 @@ enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan) {
         plan->a_padding = w->tile->mr * 2 * (GEMM_LINE / size);
     plan->a_block = w->a == UK_IN_PLACE ? 0 : elements_of_block(plan, GEMM_LEFT, plan->a_padding);
     plan->b_block = w->b == UK_IN_PLACE ? 0 : elements_of_block(plan, GEMM_RIGHT, 0);
+    if (gemm_sums_bytes(p->type))
+        plan->sums_block =
+            uk_ceil_div((rows + columns) * (int64_t)sizeof(int32_t), GEMM_LINE) * GEMM_LINE / size;
     gemm_set_workspace(plan, plan->row_tasks * plan->column_tasks);
     find_tail(plan);
     return UK_OK;

@@ -13,6 +13,7 @@
  * packs what it reads, A once per task of a row of the grid, B once per task of a column. The plan's cost
  * includes this.
  */
+#include "low.h"
 #include "tiles.h"
 
 /* An operand: as the caller has it, `in_place`, and as tiles read it, `view`. */
@@ -31,6 +32,9 @@ struct block {
      * `first` is a copy of that panel's rows, in the memory of the panel and a_padding elements before it. */
     struct uk_lattice first;
     void *first_rows;
+    /* Of products of bytes with zero points: sums of A's rows from row_sums_from on, and of B's columns. */
+    const int32_t *row_sums, *column_sums;
+    int64_t row_sums_from, column_sums_from;
 };
 
 static const void *whole_place(const struct operand *x, int64_t line, int64_t k) {
@@ -175,6 +179,8 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         .alpha = o->alpha,
         .beta = w->p ? 1 : o->beta,
         .epilogue = w->p + w->k == plan->product.k ? o->epilogue : NULL,
+        .quantization = w->p + w->k == plan->product.k ? o->quantization : NULL,
+        .column_sums = w->column_sums ? w->column_sums + (w->j0 - w->column_sums_from) : NULL,
         .column = w->j0,
         .next = next,
     };
@@ -187,8 +193,9 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
     for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->way.rows) {
         s.rows = uk_min(plan->way.rows, w->i0 + w->m - i);
         s.row = i;
+        s.row_sums = w->row_sums ? w->row_sums + (i - w->row_sums_from) : NULL;
         s.a = place(&w->a, i, w->p);
-        s.c = gemm_at_written(plan->product.type, o->c,
+        s.c = gemm_place_in_c(&plan->product, o->c,
                               plan->product.c_columns ? w->j0 * plan->product.ldc + i
                                                       : i * plan->product.ldc + w->j0);
         if (packs_a && !is_packed && (i - w->i0) % group == 0)
@@ -209,11 +216,45 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
     }
 }
 
+/* Sets up the sums of the rectangle's rows of A, or columns of B, in `work`. Packed operands have theirs. */
+static const int32_t *sums_of(const struct gemm_plan *plan, const struct operand *x, enum gemm_side side,
+                              int64_t begin, int64_t end, int32_t *work, int64_t *from) {
+    if (side == GEMM_LEFT ? plan->product.a_packed : plan->product.b_packed) {
+        *from = 0;
+        return (const void *)((const char *)x->array + uk_gemm_packed_sums(&x->copy));
+    }
+    *from = begin;
+    uk_gemm_low_sums(&x->in_place, x->whole, begin, end - begin, work);
+    return work;
+}
+
+static bool are_zero(const struct gemm_product *p, const int32_t *points, int step, enum gemm_side side) {
+    bool zero = true;
+
+    for (int64_t i = 0; zero && i < (side == GEMM_LEFT ? p->m : p->n) * step + !step; i++)
+        zero = points[i] == 0;
+    return zero;
+}
+
+/* Sets up sums if zero points need them. */
+static void set_sums(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t i_begin,
+                     int64_t i_end, int64_t j_begin, int64_t j_end, int32_t *work, struct block *w) {
+    const struct gemm_quantization *q = o->quantization;
+
+    w->row_sums = w->column_sums = NULL;
+    if (q && !are_zero(&plan->product, q->right_zero, q->right_step, GEMM_RIGHT))
+        w->row_sums = sums_of(plan, &w->a, GEMM_LEFT, i_begin, i_end, work, &w->row_sums_from);
+    if (q && !are_zero(&plan->product, q->left_zero, q->left_step, GEMM_LEFT))
+        w->column_sums =
+            sums_of(plan, &w->b, GEMM_RIGHT, j_begin, j_end, work + (i_end - i_begin), &w->column_sums_from);
+}
+
 static void run_tiles(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
     const int64_t size = plan->product.type->size;
-    char *const a = t->work ? t->work + index * (plan->a_block + plan->b_block) * size : NULL,
+    char *const a = t->work ? t->work + index * (plan->a_block + plan->b_block + plan->sums_block) * size
+                            : NULL,
                 *const b = a ? a + plan->a_block * size : NULL;
     int64_t i_begin, i_end, j_begin, j_end;
     struct block w;
@@ -226,6 +267,8 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     set_operand(plan, GEMM_LEFT, t->o->a, a ? a + plan->a_padding * size : NULL, &w.a);
     set_operand(plan, GEMM_RIGHT, t->o->b, b, &w.b);
     w.first_rows = a;
+    set_sums(plan, t->o, i_begin, i_end, j_begin, j_end,
+             (int32_t *)(void *)(b ? b + plan->b_block * size : NULL), &w);
     if (plan->a_padding)
         w.first = uk_gemm_copy(plan->product.type, plan->way.tile, GEMM_LEFT, UK_ROWS, plan->way.rows,
                                plan->way.kc, 0);

@@ -68,11 +68,13 @@ struct gemm_tile_row {
     int64_t packed_k;       /* k iterations of each */
     void *c;
     int64_t ldc;
-    bool transposed;                      /* C is column-major, columns ldc apart */
-    double alpha, beta;                   /* beta is 1 after the first block of k */
-    const struct gemm_epilogue *epilogue; /* NULL before the last block of k */
-    int64_t row, column;                  /* of the first element, for the bias */
-    struct gemm_next *next;               /* remaining prefetches */
+    bool transposed;                              /* C is column-major, columns ldc apart */
+    double alpha, beta;                           /* beta is 1 after the first block of k */
+    const struct gemm_epilogue *epilogue;         /* NULL before the last block of k */
+    const struct gemm_quantization *quantization; /* likewise */
+    const int32_t *row_sums, *column_sums; /* of A's rows from `row` on, of B's columns; NULL: not needed */
+    int64_t row, column;                   /* of the first element, for the bias */
+    struct gemm_next *next;                /* remaining prefetches */
 };
 
 /* The arguments of a kernel of low precision; lda is that of kernels that read the rows of A in place. */
@@ -125,6 +127,8 @@ struct gemm_type {
     enum uk_element element;     /* of its kernels in the registry */
     enum uk_element left, right; /* of A and of B */
     int size, c_size;            /* of an element of A and B, and of C */
+    unsigned c_elements; /* those that C may have, as bits 1 << enum uk_c_element; 0: only the default */
+    enum uk_c_element c_element; /* the default; UK_C_DEFAULT if c_elements is 0 */
     bool is_low_precision;       /* the type is one of low.h */
     enum uk_element group;       /* if is_low_precision: that of the kernels that pack A and B */
     /* If is_low_precision: calls a kernel. */
@@ -199,13 +203,42 @@ enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 /* ---- f32.c, f64.c, low.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_u8_i8, uk_gemm_i8, uk_gemm_u8;
 
-/* The element at `index` of A or B, and of C. */
+/* The element at `index` of A or B, and of C if it is of the type's own. */
 static inline const void *gemm_at(const struct gemm_type *t, const void *base, int64_t index) {
     return (const char *)base + index * t->size;
 }
 
 static inline void *gemm_at_written(const struct gemm_type *t, void *base, int64_t index) {
     return (char *)base + index * t->c_size;
+}
+
+enum { UK_C_ELEMENTS = UK_C_F32 + 1 };
+
+/* True if products sum bytes: they may have zero points. */
+static inline bool gemm_sums_bytes(const struct gemm_type *t) {
+    return t->is_low_precision && t->size == 1;
+}
+
+static inline int gemm_c_element_bytes(const struct gemm_type *t, enum uk_c_element c) {
+    switch (c) {
+    case UK_C_I8:
+    case UK_C_U8:
+        return 1;
+    case UK_C_F32:
+    case UK_C_I32:
+        return 4;
+    default:
+        return t->c_size;
+    }
+}
+
+/* Bytes of an element of C. */
+static inline int gemm_c_bytes(const struct gemm_product *p) {
+    return gemm_c_element_bytes(p->type, p->c_element);
+}
+
+static inline void *gemm_place_in_c(const struct gemm_product *p, void *c, int64_t index) {
+    return (char *)c + index * gemm_c_bytes(p);
 }
 
 /* The kernel among `count` whose mr, or nr, is the panels' width; NULL: none. */

@@ -10,7 +10,7 @@ nothing = TASK(lambda context, index, thread: None)
 
 
 class GemmOptions(ctypes.Structure):
-    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
+    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p), ("c_element", ctypes.c_int)]
 
 
 class Conv2d(ctypes.Structure):
@@ -81,9 +81,9 @@ class World:
             zero = self.keep((ctypes.c_char * (1280 + 64))()) + 63 & ~63
             return [None, ("one that is not made", zero), ("one of the other type", self.plan("d" if self.letter == "s" else "s"))]
         if kind == "const struct uk_gemm_options *":
-            return [(str(n) + " threads", self.keep(GemmOptions(threads=n))) for n in (-1, INT_MIN)]
+            return [(str(n) + " threads", self.keep(GemmOptions(threads=n))) for n in (-1, INT_MIN)] + [("C of no type", self.keep(GemmOptions(c_element=99)))]
         if kind.endswith("gemm_epilogue *"):
-            return [None, ("an unknown flag", self.keep((ctypes.c_uint * 12)(4))), ("a bias beside an unknown flag", self.keep((ctypes.c_uint * 12)(8, *[1] * 11)))]
+            return [None, ("an unknown flag", self.keep((ctypes.c_uint * 24)(4))), ("a bias beside an unknown flag", self.keep((ctypes.c_uint * 24)(8, *[1] * 23)))]
         if kind.endswith("*const *"):
             return [None, ("NULLs", self.keep((ctypes.c_void_p * 2)()))]
         return [None]
@@ -101,7 +101,7 @@ def strided(w):
     return 0, 0, 0, 4, 4, 4, 1, w.matrix(), 4, 16, w.matrix(), 4, 16, 1, w.matrix(), 4, 16, 2
 
 
-# Products of bytes have neither alpha nor an epilogue.
+# Products of bytes have no alpha.
 def bytes_product(w):
     return 0, 0, 0, 4, 4, 4, w.matrix(), 4, w.matrix(), 4, 1, w.matrix(), 4
 
@@ -115,7 +115,7 @@ def bytes_strided(w):
 
 
 def bytes_run(w):
-    return w.plan(), w.matrix(), w.matrix(), 1, w.matrix(), None
+    return w.plan(), w.matrix(), w.matrix(), 1, w.matrix(), w.keep((ctypes.c_double * 12)()), None
 
 
 def planned(w):
@@ -167,7 +167,7 @@ HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in ELEMENTS
 HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
 # Strides of A and B may be any number that stays within addresses.
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
-HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in BYTES for i in (8, 11)} | {(f"uk_{letter}gemm_run", 5): ("NULL",) for letter in BYTES})
+HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in BYTES for i in (8, 11)} | {(f"uk_{letter}gemm_run", i): ("NULL",) for letter in BYTES for i in (5, 6)})
 HARMLESS[("uk_conv2d_explain", 1)] = HARMLESS[("uk_sconv2d_plan", 2)] = HARMLESS[("uk_sconv2d_run", 4)] = HARMLESS[("uk_sconv2d_run", 5)] = ("NULL",)
 # A window of one element may be moved, or spread, by any number.
 HARMLESS[("uk_sconv2d_plan", 1)] = tuple(f"{field}_{way} = {INT64_MAX}" for field in ("stride", "dilation") for way in "hw")
