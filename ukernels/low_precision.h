@@ -24,7 +24,7 @@ extern "C" {
  *
  * Nothing is rounded or saturated: sums of any length are exact modulo 2^32, and so they are in whatever
  * order they are summed. Plans are made and packed for as those of floats are; a plan of one pair of types is
- * refused by the functions of others.
+ * refused by the functions of others. Packed operands are aligned to 4 bytes at least.
  */
 
 /* What is done to each sum of a product of bytes last, as ONNX's QLinearMatMul defines it. With
@@ -127,6 +127,66 @@ enum uk_status uk_u8gemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, 
                              void *workspace);
 enum uk_status uk_u8gemm_pack_a(const struct uk_gemm_plan *plan, const uint8_t *a, uint8_t *packed);
 enum uk_status uk_u8gemm_pack_b(const struct uk_gemm_plan *plan, const uint8_t *b, uint8_t *packed);
+
+/* ---- products of bf16 and of f16 ----
+ *
+ *   C = alpha op(A) op(B) + beta C
+ *
+ * Elements are passed as their bits. Conditions, errors, threads, plans, packing and the epilogue are those
+ * of products of f32; packed operands are aligned to 4 bytes at least.
+ *
+ *     A, B                sums                             C
+ *     uk_bgemm    bf16    f32                              f32, or bf16 by c_element
+ *     uk_hgemm    f16     f32, or f16 by f16_sums          f16, or f32 by c_element
+ *
+ * c_element and f16_sums are options of a plan (struct uk_gemm_options). Sums in f32 are at least as exact as
+ * if each product and each sum were truncated to 24 bits; those of bf16 may be 0 if they are subnormal. In
+ * sums of f16 each product and each sum is rounded to f16 or, on CPUs with a fused operation, the sum with
+ * the product added, once. alpha, beta and the epilogue are applied in f32; an element of C is rounded once,
+ * ties to even. If C is f16 like the sums, alpha is 1, beta 0 or 1, and there is no epilogue, terms are added
+ * to C.
+ */
+enum uk_status uk_bgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, float alpha, const uint16_t *a, int64_t lda, const uint16_t *b,
+                        int64_t ldb, float beta, float *c, int64_t ldc);
+enum uk_status uk_bgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                              int64_t n, int64_t k, float alpha, const uint16_t *const *a, int64_t lda,
+                              const uint16_t *const *b, int64_t ldb, float beta, float *const *c, int64_t ldc,
+                              int64_t count);
+enum uk_status uk_bgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
+                                      int64_t m, int64_t n, int64_t k, float alpha, const uint16_t *a,
+                                      int64_t lda, int64_t stride_a, const uint16_t *b, int64_t ldb,
+                                      int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c,
+                                      int64_t count);
+enum uk_status uk_bgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options);
+enum uk_status uk_bgemm_run(const struct uk_gemm_plan *plan, float alpha, const uint16_t *a,
+                            const uint16_t *b, float beta, void *c, const struct uk_sgemm_epilogue *epilogue,
+                            void *workspace);
+enum uk_status uk_bgemm_pack_a(const struct uk_gemm_plan *plan, const uint16_t *a, uint16_t *packed);
+enum uk_status uk_bgemm_pack_b(const struct uk_gemm_plan *plan, const uint16_t *b, uint16_t *packed);
+
+enum uk_status uk_hgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, float alpha, const uint16_t *a, int64_t lda, const uint16_t *b,
+                        int64_t ldb, float beta, uint16_t *c, int64_t ldc);
+enum uk_status uk_hgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                              int64_t n, int64_t k, float alpha, const uint16_t *const *a, int64_t lda,
+                              const uint16_t *const *b, int64_t ldb, float beta, uint16_t *const *c,
+                              int64_t ldc, int64_t count);
+enum uk_status uk_hgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
+                                      int64_t m, int64_t n, int64_t k, float alpha, const uint16_t *a,
+                                      int64_t lda, int64_t stride_a, const uint16_t *b, int64_t ldb,
+                                      int64_t stride_b, float beta, uint16_t *c, int64_t ldc,
+                                      int64_t stride_c, int64_t count);
+enum uk_status uk_hgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options);
+enum uk_status uk_hgemm_run(const struct uk_gemm_plan *plan, float alpha, const uint16_t *a,
+                            const uint16_t *b, float beta, void *c, const struct uk_sgemm_epilogue *epilogue,
+                            void *workspace);
+enum uk_status uk_hgemm_pack_a(const struct uk_gemm_plan *plan, const uint16_t *a, uint16_t *packed);
+enum uk_status uk_hgemm_pack_b(const struct uk_gemm_plan *plan, const uint16_t *b, uint16_t *packed);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -332,6 +332,8 @@ enum uk_c_element {
     UK_C_I8,
     UK_C_U8,
     UK_C_F32,
+    UK_C_F16,
+    UK_C_BF16,
 };
 
 /* How a plan is to be made. Zero-initialize; all zero is what uk_sgemm does. */
@@ -347,6 +349,7 @@ struct uk_gemm_options {
      * cannot be run: UK_INVALID_ARGUMENT. */
     const char *machine;
     enum uk_c_element c_element; /* of C; other products than those of low precision: UK_C_DEFAULT */
+    bool f16_sums;               /* uk_hgemm_plan: sums are of f16, rounded at each step, not of f32 */
 };
 
 /* Made by uk_sgemm_plan or uk_dgemm_plan. It may be copied, owns no memory, and need not be freed. Its

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of UK_MR bytes: the bytes s[p * lds + j] of column
- * j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns.
+ * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of
+ * column j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. Elements
+ * are bytes; or bf16, of 2 rows.
  *
- * UK_NR = 16 columns at a time: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and the two results
- * by pairs of bytes. A row that does not exist is a vector of zeros. A remainder of fewer columns is first
- * copied to 16 bytes a row.
+ * UK_NR = 16 bytes of each row at a time, or 8 bf16: rows 0 and 1, and 2 and 3, are interleaved element by
+ * element, and the two results by pairs of bytes. A row that does not exist is a vector of zeros. A remainder
+ * of fewer columns is first copied to 16 bytes a row.
  *
  * Bound: eight shuffles per 64 bytes of the panel of 4 rows, two of them to join vectors of 32 bytes for a
  * whole store: at two shuffles a cycle 16 bytes per cycle; with 2 rows three per 32 bytes: 21 bytes per
@@ -16,6 +17,8 @@
 
 #if defined(UK_OP_u8pack_n)
 typedef uint8_t element;
+#elif defined(UK_OP_bpack_n)
+typedef uint16_t element;
 #else
 typedef int8_t element;
 #endif
@@ -23,7 +26,11 @@ typedef int8_t element;
 enum { VECTORS = UK_MR / 2 };
 
 static inline __attribute__((always_inline)) void interleave(const __m128i r[UK_MR], __m256i out[VECTORS]) {
+#ifdef UK_OP_bpack_n
+    const __m128i a = _mm_unpacklo_epi16(r[0], r[1]), b = _mm_unpackhi_epi16(r[0], r[1]);
+#else
     const __m128i a = _mm_unpacklo_epi8(r[0], r[1]), b = _mm_unpackhi_epi8(r[0], r[1]);
+#endif
 #if UK_MR == 2
     out[0] = _mm256_set_m128i(b, a);
 #else
@@ -53,7 +60,7 @@ static inline __attribute__((always_inline)) void last_columns(int64_t k, const 
         _mm256_store_si256((__m256i *)to + i, out[i]);
 #pragma GCC unroll 1
     for (int64_t j = 0; j < w; j++)
-        __builtin_memcpy(d + UK_MR * j, to + UK_MR * j, UK_MR);
+        __builtin_memcpy(d + UK_MR * j, to + UK_MR * j, UK_MR * sizeof *d);
 }
 
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {

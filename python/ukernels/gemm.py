@@ -13,7 +13,8 @@ from . import errors, library, values
 from .arrays import DTYPES, TYPES, address_of, as_array, check_type, element_strides, overlap
 from .errors import ArgumentError, error_of
 
-F64, F32, I32, I8, U8 = (TYPES.index(name) for name in ("f64", "f32", "i32", "i8", "u8"))
+F64, F32, F16, BF16, I32, I8, U8 = (TYPES.index(name) for name in ("f64", "f32", "f16", "bf16", "i32", "i8", "u8"))
+FLOATS = ("s", "d", "b", "h")  # letters of products that have alpha
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
 SCALE, CLAMP = 1, 2  # enum uk_epilogue_flag
 
@@ -22,7 +23,7 @@ SCALE, CLAMP = 1, 2  # enum uk_epilogue_flag
 class Epilogue:
     """Operations on each element of C at the end: min(max(scale * c + row_bias[i] + column_bias[j], low), high). None leaves a part out.
 
-    Epilogue(low=0) is relu. The biases are vectors of C's type; row_bias has an element per row of C, column_bias one per column.
+    Epilogue(low=0) is relu. The biases are vectors of C's type, or of float32 if C is of float16; row_bias has an element per row of C, column_bias one per column.
     """
 
     scale: Optional[float] = None
@@ -110,7 +111,7 @@ def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, lis
 
 def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float, beta: float, out: Any, epilogue: Optional[Epilogue]) -> Any:
     a, b = _Matrix(A, kinds[0], "A"), _Matrix(B, kinds[1], "B")
-    if letter in ("s", "d"):
+    if letter in FLOATS:
         alpha, beta = values.number("alpha", alpha), values.number("beta", beta)
     c = _output(out, a, b, kinds[2], beta)
     api = library.kernels()
@@ -124,13 +125,13 @@ def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float
     ldc = c.leading(layout)
     if epilogue is not None:
         plan = library.GemmPlan()
-        made, kept = _epilogue(epilogue, letter, kinds[2], c)
+        made, kept = _epilogue(epilogue, letter, F64 if letter == "d" else F32, c)
         status = getattr(api, f"uk_{letter}gemm_plan")(plan, *shape, operands[0][1], operands[1][1], ldc, None)
         if not status:
             run = getattr(api, f"uk_{letter}gemm_run")
             status = run(plan, alpha, operands[0][0], operands[1][0], beta, c.address, made, None)
         del kept  # the biases must live until the product is done
-    elif letter in ("s", "d"):
+    elif letter in FLOATS:
         status = getattr(api, f"uk_{letter}gemm")(*shape, alpha, *operands[0], *operands[1], beta, c.address, ldc)
     else:
         status = getattr(api, f"uk_{letter}gemm")(*shape, *operands[0], *operands[1], beta, c.address, ldc)
@@ -147,6 +148,16 @@ def sgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = N
 def dgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
     """Does the same as sgemm() in float64."""
     return _gemm("d", (F64, F64, F64), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
+
+
+def bgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
+    """Does the same as sgemm() for A and B of bfloat16, or of uint16 with its bits. C is float32."""
+    return _gemm("b", (BF16, BF16, F32), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
+
+
+def hgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
+    """Does the same as sgemm() for matrices of float16, with sums in float32."""
+    return _gemm("h", (F16, F16, F16), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
 
 
 def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:

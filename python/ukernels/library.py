@@ -92,6 +92,7 @@ def epilogue_type(real: Any, *more: str) -> Any:
 
 
 EPILOGUES = {"s": epilogue_type(c_float, "residual"), "d": epilogue_type(c_double)}
+EPILOGUES["b"] = EPILOGUES["h"] = EPILOGUES["s"]
 _SHAPE = [c_int, c_int, c_int, c_int64, c_int64, c_int64]
 
 
@@ -122,6 +123,8 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_kernel_declaration": (c_size_t, [c_void_p, c_char_p, c_size_t]),
         **_products("s", c_float),
         **_products("d", c_double),
+        **_products("b", c_float),
+        **_products("h", c_float),
         **{f"uk_{letter}gemm": (c_int, [*_SHAPE, c_void_p, c_int64, c_void_p, c_int64, c_int32, c_void_p, c_int64]) for letter in ("i", "i8", "u8")},
     },
     "uktensorize": {

@@ -71,6 +71,7 @@ def test_enums():
 @pytest.mark.parametrize("product, dtypes", [
     (uk.sgemm, (np.float32,) * 3), (uk.dgemm, (np.float64,) * 3), (uk.igemm, (np.uint8, np.int8, np.int32)),
     (uk.i8gemm, (np.int8, np.int8, np.int32)), (uk.u8gemm, (np.uint8, np.uint8, np.int32)),
+    (uk.hgemm, (np.float16,) * 3),
 ])
 def test_products(product, dtypes):
     a, b = numbers(7, 5, dtype=dtypes[0]), numbers(5, 9, dtype=dtypes[1], seed=2)
@@ -85,6 +86,12 @@ def test_products(product, dtypes):
                 assert np.array_equal(product(x, y, out=out), expected)
     out = np.full((7, 9), 2, dtypes[2])
     assert product(a, b, beta=3, out=out) is out and np.array_equal(out, wanted + 6)
+
+
+def test_bf16():
+    a, b = numbers(7, 5), numbers(5, 9, seed=2)
+    x, y = ((m.view(np.uint32) >> 16).astype(np.uint16) for m in (a, b))
+    assert np.array_equal(uk.bgemm(x, y, epilogue=uk.Epilogue(low=0)), np.maximum(a @ b, 0))
 
 
 def test_epilogue():

@@ -12,7 +12,7 @@ static enum uk_status run_bytes(const struct uk_gemm_plan *callers, const struct
 
     if (!plan)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "the plan is NULL, or no plan was made in it");
-    if (plan->product.type == type && (epilogue || plan->product.c_element)) {
+    if (plan->product.type == type && (epilogue || !gemm_sums_in_c(&plan->product))) {
         if ((status = uk_gemm_quantization(plan, epilogue, beta, &q)))
             return status;
         o.quantization = &q;

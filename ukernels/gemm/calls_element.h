@@ -78,8 +78,8 @@ LOCAL(run_any)(const struct gemm_prepared *plan, ELEMENT alpha, const ELEMENT *a
                ELEMENT beta, ELEMENT *c, const struct UK(gemm_epilogue) * epilogue, void *workspace) {
     struct gemm_epilogue e;
 
-    if (epilogue && !epilogue_given(epilogue->flags, epilogue->scale, epilogue->low, epilogue->high,
-                                    epilogue->row_bias, epilogue->column_bias, &e))
+    if (epilogue && !uk_gemm_epilogue_given(epilogue->flags, epilogue->scale, epilogue->low, epilogue->high,
+                                            epilogue->row_bias, epilogue->column_bias, &e))
         return uk_gemm_refuse(UK_INVALID_ARGUMENT,
                               "the epilogue has an unknown flag, or a value without its flag");
     return uk_gemm_run_as(

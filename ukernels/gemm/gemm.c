@@ -133,9 +133,8 @@ call_smallest(const struct gemm_type *t, enum uk_layout layout, enum uk_transpos
 
 /* ---- calls ---- */
 
-/* Sets *e to the caller's epilogue; false: a flag is unknown, or a value is given whose flag is missing. */
-static bool epilogue_given(unsigned flags, double scale, double low, double high, const void *row_bias,
-                           const void *column_bias, struct gemm_epilogue *e) {
+bool uk_gemm_epilogue_given(unsigned flags, double scale, double low, double high, const void *row_bias,
+                            const void *column_bias, struct gemm_epilogue *e) {
     const bool scales = flags & UK_EPILOGUE_SCALE, clamps = flags & UK_EPILOGUE_CLAMP;
 
     *e = (struct gemm_epilogue){scales ? scale : 1, clamps ? low : -HUGE_VAL, clamps ? high : HUGE_VAL,

@@ -6,8 +6,9 @@
  *     product.h        a product: as a caller describes it, and as every path sees it
  *     gemm.c, batch.c  the calls, and the shortcut of the smallest products
  *     calls_element.h  calls of one element type; gemm.c includes it
- *     low.h            products of low precision: low.c has functions of the types, low_plan.c chooses
- * kernels, low_pack.c copies operands bytes.c          calls of products of bytes; it includes calls_bytes.h
+ *     low.h            products of low precision: the types, their plans, and copies of operands
+ *     bytes.c          calls of products of bytes; it includes calls_bytes.h
+ *     halves.c         calls of products of f16 and bf16; it includes calls_halves.h
  *     plan.c           checks arguments, chooses the path, remembers plans
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products
@@ -233,7 +234,7 @@ struct gemm_arguments {
     struct gemm_shape shape;
     int threads;
     bool a_packed, b_packed;
-    enum uk_c_element c_element; /* UK_C_DEFAULT, or one of the type's that is not its default */
+    enum uk_c_element c_element;
 };
 
 /* The number of threads that a call may use. Valid after uk_gemm_look_up. */
@@ -314,6 +315,9 @@ void uk_gemm_say(const struct gemm_plan *plan, const struct gemm_operands *o, in
 /* Computes a product by the plan of its arguments, whose type has been looked up. */
 enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
                             double beta, void *c);
+/* Sets *e to the caller's epilogue; false: a flag is unknown, or a value is given whose flag is missing. */
+bool uk_gemm_epilogue_given(unsigned flags, double scale, double low, double high, const void *row_bias,
+                            const void *column_bias, struct gemm_epilogue *e);
 /* Runs the caller's plan, and packs its operand A or B into `to`; refuse plans that are not of this type, on
  * this machine. The operands are in the caller's order and layout. */
 enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type,

@@ -224,55 +224,83 @@ static void set_fma(struct gemm_type *t) {
 
 /* ---- types of low precision ---- */
 
+/* True if tiles of the type can be computed by the kernel on copies converted to f32. */
+static bool multiplies_widened(const struct gemm_type *t, const struct uk_kernel *k) {
+    return t->is_widened && k->operation->element == UK_ELEMENT_F32 && k->operation->form == UK_OP_PANELS &&
+           takes_any(t, k);
+}
+
+/* The elements of a kernel's sums. */
+static enum uk_c_element sum_of(const struct uk_kernel *k) {
+    switch (k->operation->element) {
+    case UK_ELEMENT_F16:
+        return UK_C_F16;
+    case UK_ELEMENT_BF16:
+        return UK_C_F32;
+    default:
+        return UK_C_I32;
+    }
+}
+
 /* True if tiles of the type can be computed by the kernel, of those that read panels or rows of A. */
 static bool multiplies_low(const struct gemm_type *t, const struct uk_kernel *k) {
-    return k->operation->element == t->element && takes_any(t, k) && k->kr <= GEMM_GROUP_MOST &&
-           (k->operation->form == UK_OP_PANELS || k->operation->form == UK_OP_RA);
+    return k->operation->element == t->element && sum_of(k) == t->sum && takes_any(t, k) &&
+           k->kr <= GEMM_GROUP_MOST && (k->operation->form == UK_OP_PANELS || k->operation->form == UK_OP_RA);
 }
 
 static void take_low(struct gemm_type *t, const struct uk_kernel *k) {
     const enum gemm_form form = k->operation->form == UK_OP_RA ? GEMM_RA : GEMM_PANELS;
+    const bool is_widened = t->is_widened && k->operation->element == UK_ELEMENT_F32;
     int i = 0;
 
-    while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr || t->tile[i].kr != k->kr))
+    while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr || t->tile[i].kr != k->kr ||
+                            (t->tile[i].left != t->left) != is_widened))
         i++;
     if (i == GEMM_TILES_MOST)
         return;
     if (i == t->tiles) {
         t->tile[i] = new_tile(t, k);
-        t->tile[i].left = t->left;
-        t->tile[i].right = t->right;
+        t->tile[i].left = is_widened ? UK_ELEMENT_F32 : t->left;
+        t->tile[i].right = is_widened ? UK_ELEMENT_F32 : t->right;
         t->tiles++;
     }
     take_one(&t->tile[i].kernel[form], k);
 }
 
-/* Keeps one kernel for each number of terms of a group. */
+static bool is_same_pack(const struct uk_kernel *x, const struct uk_kernel *y) {
+    return x->operation == y->operation && x->kr == y->kr &&
+           (x->kr > 1 || (x->mr == y->mr && x->nr == y->nr));
+}
+
+/* Keeps one kernel for each number of terms of a group, and of single terms for each width of a panel. */
 static void take_group_pack(const struct uk_kernel **rows, int *count, const struct uk_kernel *k) {
     int i = 0;
 
-    while (i < *count && rows[i]->kr != k->kr)
+    while (i < *count && !is_same_pack(rows[i], k))
         i++;
     if (i == GEMM_PACKS_MOST || k->a_over)
         return;
     if (i == *count)
-        rows[(*count)++] = NULL;
+        rows[(*count)++] = k;
     take_one(&rows[i], k);
 }
 
 static void take_low_kernels(struct gemm_type *t) {
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
-        const bool packs_n = k->operation->element == t->group && k->operation->form == UK_OP_PACK_N,
-                   packs_t = k->operation->element == t->group && k->operation->form == UK_OP_PACK_T;
+        const enum uk_op_form form = k->operation->element == t->group ? k->operation->form : UK_OP_WINDOW;
 
-        if (k->cores || (!packs_n && !packs_t && !multiplies_low(t, k)) || !runs(t, k))
+        if (k->cores || !runs(t, k))
             continue;
-        if (packs_n)
+        if (form == UK_OP_PACK_N)
             take_group_pack(t->pack_n, &t->packs_n, k);
-        else if (packs_t)
+        else if (form == UK_OP_PACK_T)
             take_group_pack(t->pack_t, &t->packs_t, k);
-        else
+        else if (form == UK_OP_WIDEN)
+            take_one(&t->widening, k);
+        else if (form == UK_OP_NARROW)
+            take_one(&t->narrowing, k);
+        else if (multiplies_low(t, k) || multiplies_widened(t, k))
             take_low(t, k);
     }
 }
@@ -313,8 +341,8 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);
 }
 
-static struct gemm_type *const types[] = {&uk_gemm_f32, &uk_gemm_f64, &uk_gemm_u8_i8, &uk_gemm_i8,
-                                          &uk_gemm_u8};
+static struct gemm_type *const types[] = {&uk_gemm_f32, &uk_gemm_f64,  &uk_gemm_u8_i8, &uk_gemm_i8,
+                                          &uk_gemm_u8,  &uk_gemm_bf16, &uk_gemm_f16,   &uk_gemm_f16_sums};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void look_up_all(void) {

@@ -2,12 +2,15 @@
 /*
  * Types of low precision: products whose operands have fewer bits than their sums.
  *
- *     low.c         the types, and their rows of tiles
- *     low_plan.c    chooses the kernel by an estimate
- *     low_pack.c    copies of operands
- *     low_sums.c    sums of rows and columns, for zero points
- *     low_epilogue.c  checks the caller's last operations on sums of bytes; low_quantize.c does them
- *     bytes.c       the functions that programs call; calls_bytes.h has those of one type
+ *     low.c           the types, and their rows of tiles
+ *     low_plan.c      chooses the kernel by an estimate
+ *     low_pack.c      copies of operands
+ *     low_convert.c   conversions of f16 and bf16
+ *     low_sums.c      sums of rows and columns, for zero points
+ *     low_epilogue.c  checks the caller's last operations on sums of bytes
+ *     low_quantize.c  does them
+ *     bytes.c         functions that programs call, of bytes; calls_bytes.h has those of one type
+ *     halves.c        the same of f16 and bf16; calls_halves.h
  *
  * Kernels read groups of kr terms. A tile's panels are [k/kr][width][kr]; a kernel of the form GEMM_RA reads
  * the rows of A in place. If a row ends in a partial group that such a kernel does not take, it reads a copy,
@@ -43,6 +46,20 @@ void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to,
 /* Also fills each row up with 0 to a multiple of GEMM_GROUP_MOST elements, or to its end. */
 void uk_gemm_copy_low_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                            int64_t step, void *d, int64_t ldd);
+
+/* ---- low_convert.c ---- */
+
+/* Packs a panel of f32 of `width` lines from lines of f16 or bf16, contiguous along k or side by side. */
+void uk_gemm_pack_widened(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step,
+                          int64_t across, int64_t width, void *d);
+/* Converts n elements of the type to f32. */
+void uk_gemm_widen(const struct gemm_type *t, int64_t n, const uint16_t *s, float *d);
+/* sums = alpha sums + beta C, rows lds and ldc apart; C is not read if beta is 0. */
+void uk_gemm_merge_low(const struct gemm_product *p, int64_t m, int64_t n, double alpha, float *sums,
+                       int64_t lds, double beta, const void *c, int64_t ldc);
+/* C = sums, rounded once to C's elements. */
+void uk_gemm_store_low(const struct gemm_product *p, int64_t m, int64_t n, const float *sums, int64_t lds,
+                       void *c, int64_t ldc);
 
 /* ---- low_sums.c ---- */
 

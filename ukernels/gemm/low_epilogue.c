@@ -108,7 +108,7 @@ enum uk_status uk_gemm_quantization(const struct gemm_plan *plan, const struct u
     const int64_t n = plan->swapped ? plan->product.m : plan->product.n;
     enum uk_status status;
 
-    if (beta && c != UK_C_DEFAULT)
+    if (beta && c != UK_C_I32)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "beta = %d, but C is not of i32; pass 0", (int)beta);
     if (e->flags & ~(unsigned)(UK_EPILOGUE_SCALE | UK_EPILOGUE_CLAMP) ||
         (!(e->flags & UK_EPILOGUE_CLAMP) && (e->low != 0 || e->high != 0)))

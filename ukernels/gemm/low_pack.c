@@ -16,8 +16,10 @@ const struct uk_kernel *uk_gemm_group_pack(const struct gemm_type *t, int kr, bo
 /* Packs one group of terms of all lines by a kernel. */
 static void pack_group(const struct gemm_type *t, const struct uk_kernel *kernel, int64_t terms, int64_t n,
                        const void *s, int64_t apart, void *d, int64_t width) {
-    (void)t;
-    ((uk_u8pack_n_function *)kernel->function)(terms, s, apart, d, n, width);
+    if (t->size == 1)
+        ((uk_u8pack_n_function *)kernel->function)(terms, s, apart, d, n, width);
+    else
+        ((uk_bpack_n_function *)kernel->function)(terms, s, apart, d, n, width);
 }
 
 /* Packs one group of terms without a kernel. */
@@ -29,12 +31,31 @@ static void pack_plainly(int size, int kr, int64_t terms, int64_t n, const char 
             memcpy(d + (j * kr + p) * size, s + (j * across + p * step) * size, (size_t)size);
 }
 
+/* Packs a panel of single terms of f16; false: no kernel packs panels of this width. */
+static bool pack_whole(const struct gemm_type *t, const struct uk_lattice *to, int64_t k, int64_t n,
+                       const void *s, int64_t step, int64_t across, void *d) {
+    const bool along_k = step == 1;
+    const struct uk_kernel *kernel = to->element != UK_ELEMENT_F16 ? NULL
+                                     : along_k ? gemm_pack_of(t->pack_t, t->packs_t, to->width, true)
+                                               : gemm_pack_of(t->pack_n, t->packs_n, to->width, false);
+
+    if (kernel)
+        ((uk_hpack_n_function *)kernel->function)(k, s, along_k ? across : step, d, n);
+    return kernel;
+}
+
 void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to, int64_t k, int64_t n,
                          const void *source, int64_t step, int64_t across, void *d) {
     const int kr = uk_lattice_group(to);
     const bool along_k = step == 1;
     const struct uk_kernel *kernel = uk_gemm_group_pack(t, kr, along_k);
 
+    if (kr == 1 && pack_whole(t, to, k, n, source, step, across, d))
+        return;
+    if (uk_element_bytes(to->element) != t->size) {
+        uk_gemm_pack_widened(t, k, n, source, step, across, to->width, d);
+        return;
+    }
     for (int64_t p = 0; p < k; p += kr) {
         const int64_t terms = uk_min(k - p, kr);
         const char *s = (const char *)source + p * step * t->size;

@@ -16,8 +16,10 @@ static double cycles_of(const struct gemm_type *t, double loads, double other) {
 
 /* Cycles of packing `lines` lines of k elements, for groups of kr terms. Groups are stored one by one if a
  * line's elements are contiguous. Without a kernel, elements are loaded and stored one by one. */
-static double pack_cycles(const struct gemm_type *t, int kr, int64_t lines, int64_t k, bool along_k) {
-    const struct uk_kernel *pack = uk_gemm_group_pack(t, kr, along_k);
+static double pack_cycles(const struct gemm_type *t, const struct gemm_tile *tile, int64_t lines, int64_t k,
+                          bool along_k) {
+    const int kr = tile->kr;
+    const struct uk_kernel *pack = tile->left == t->left ? uk_gemm_group_pack(t, kr, along_k) : NULL;
     const double groups = (double)uk_ceil_div(k, kr);
 
     if (!pack)
@@ -38,9 +40,9 @@ static double way_cycles(const struct gemm_product *p, const struct gemm_way *w)
                     (double)uk_ceil_div(p->k, w->tile->kr);
 
     cycles += (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
-    cycles += pack_cycles(t, w->tile->kr, p->n, p->k, p->b_columns);
+    cycles += pack_cycles(t, w->tile, p->n, p->k, p->b_columns);
     if (w->a == UK_PANELS)
-        cycles += pack_cycles(t, w->tile->kr, p->m, p->k, !p->a_columns);
+        cycles += pack_cycles(t, w->tile, p->m, p->k, !p->a_columns);
     else if (w->a == UK_ROWS)
         cycles += (double)(p->m * p->k) *
                   (p->a_columns ? 2 : 1 / (uk_ports_rate(&vectors->store) * vectors->bytes));

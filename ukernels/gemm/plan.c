@@ -75,9 +75,13 @@ static bool is_swapped(const struct gemm_arguments *x) {
 static struct gemm_product normalize(const struct gemm_arguments *x) {
     const struct gemm_shape *s = &x->shape;
     const bool rows = s->layout == UK_ROW_MAJOR, ta = s->ta == UK_TRANSPOSE, tb = s->tb == UK_TRANSPOSE;
-    struct gemm_product p = {x->type,     s->m,        s->n,       s->k,        s->lda,
-                             s->ldb,      s->ldc,      ta == rows, tb == rows,  !rows,
-                             x->a_packed, x->b_packed, x->threads, x->c_element};
+    struct gemm_product p = {x->type,     s->m,
+                             s->n,        s->k,
+                             s->lda,      s->ldb,
+                             s->ldc,      ta == rows,
+                             tb == rows,  !rows,
+                             x->a_packed, x->b_packed,
+                             x->threads,  x->c_element ? x->c_element : x->type->c_element};
 
     if (is_swapped(x))
         p = gemm_transposed(&p);
@@ -94,10 +98,12 @@ static struct gemm_product normalize(const struct gemm_arguments *x) {
 
 /* ---- the choice ---- */
 
-/* Sums that are no elements of C are not kept from one block of k to the next. */
+/* Sums that are no elements of C are not kept from one block of k to the next; those of f16 never are. */
 static struct gemm_plan plan_without_path(const struct gemm_product *p) {
-    return (struct gemm_plan){
-        .product = *p, .row_tasks = 1, .column_tasks = 1, .whole = p->c_element != UK_C_DEFAULT};
+    return (struct gemm_plan){.product = *p,
+                              .row_tasks = 1,
+                              .column_tasks = 1,
+                              .whole = !gemm_sums_in_c(p) || p->type->sum == UK_C_F16};
 }
 
 /* The plan by tiles for a product whose own path cannot take packed operands, or several threads. k is one
@@ -247,6 +253,9 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
         return status;
     if (o->threads < 0)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "options.threads = %d is negative", o->threads);
+    if (o->f16_sums && type->sum != UK_C_F16)
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "options.f16_sums is set, but uk_%s has no sums of f16",
+                              type->name);
     if (!can_store(type, o->c_element))
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "options.c_element = %d is no type that uk_%s can store",
                               (int)o->c_element, type->name);
@@ -255,9 +264,8 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
                               status == UK_INVALID_ARGUMENT ? "options.machine: no CPU's core is named \"%s\""
                                                             : "options.machine: no memory for \"%s\"",
                               o->machine);
-    const struct gemm_arguments x = {
-        type,        *shape,      (int)uk_gemm_threads(o->threads, o->pool),
-        o->a_packed, o->b_packed, o->c_element == type->c_element ? UK_C_DEFAULT : o->c_element};
+    const struct gemm_arguments x = {type,        *shape,      (int)uk_gemm_threads(o->threads, o->pool),
+                                     o->a_packed, o->b_packed, o->c_element};
     struct gemm_plan own;
     const struct gemm_plan *found = &own;
 

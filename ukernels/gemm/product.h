@@ -39,7 +39,7 @@ struct gemm_product {
     bool a_columns, b_columns, c_columns; /* the operand is column-major; not if it is row-major as well */
     bool a_packed, b_packed;              /* the operand was packed beforehand */
     int threads;
-    enum uk_c_element c_element; /* UK_C_DEFAULT: that of the type */
+    enum uk_c_element c_element; /* UK_C_DEFAULT unless the type is of low precision */
 };
 
 /* The product of the transposes, C' = B' A'. */

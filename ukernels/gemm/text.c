@@ -36,8 +36,8 @@ void uk_gemm_add(struct gemm_text *t, const char *format, ...) {
 }
 
 size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size) {
-    static const char *const c_elements[] = {
-        [UK_C_I32] = "i32", [UK_C_I8] = "i8", [UK_C_U8] = "u8", [UK_C_F32] = "f32"};
+    static const char *const c_elements[] = {[UK_C_I32] = "i32", [UK_C_I8] = "i8",   [UK_C_U8] = "u8",
+                                             [UK_C_F32] = "f32", [UK_C_F16] = "f16", [UK_C_BF16] = "bf16"};
     const struct gemm_plan *p = gemm_plan_in(plan);
     struct gemm_text t = {buffer, buffer ? size : 0, 0};
 
@@ -50,7 +50,7 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
     uk_gemm_add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->product.type->name,
                 (long long)p->product.m, (long long)p->product.n, (long long)p->product.k,
                 p->swapped ? ", of the transposes: A and B are exchanged" : "");
-    if (p->product.c_element)
+    if (p->product.c_element != p->product.type->c_element)
         uk_gemm_add(&t, "elements of C: %s\n", c_elements[p->product.c_element]);
     p->path->explain(&t, p);
     uk_gemm_add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks,

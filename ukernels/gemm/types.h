@@ -127,10 +127,13 @@ struct gemm_type {
     enum uk_element element;     /* of its kernels in the registry */
     enum uk_element left, right; /* of A and of B */
     int size, c_size;            /* of an element of A and B, and of C */
-    unsigned c_elements; /* those that C may have, as bits 1 << enum uk_c_element; 0: only the default */
-    enum uk_c_element c_element; /* the default; UK_C_DEFAULT if c_elements is 0 */
-    bool is_low_precision;       /* the type is one of low.h */
-    enum uk_element group;       /* if is_low_precision: that of the kernels that pack A and B */
+    /* If is_low_precision: the elements that C may have, as bits 1 << enum uk_c_element, the default, and
+     * that of sums. Otherwise 0. */
+    unsigned c_elements;
+    enum uk_c_element c_element, sum;
+    bool is_low_precision; /* the type is one of low.h */
+    bool is_widened;       /* kernels of f32 may compute it, by panels that are converted to f32 */
+    enum uk_element group; /* if is_low_precision: that of the kernels that pack A and B */
     /* If is_low_precision: calls a kernel. */
     void (*call)(const struct uk_kernel *kernel, const struct gemm_low_call *x);
     /* Computes a row of tiles. */
@@ -194,6 +197,8 @@ struct gemm_type {
     int nt_lanes;                                 /* elements of nt's vectors */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
+    const struct uk_kernel *widening,
+        *narrowing; /* if is_low_precision: of conversions to f32 and back; or NULL */
 };
 
 /* Elements of scratch on the stack, of which a call uses at most 16 KB. A tile of a column-major C needs two
@@ -201,7 +206,8 @@ struct gemm_type {
 enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- f32.c, f64.c, low.c ---- */
-extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_u8_i8, uk_gemm_i8, uk_gemm_u8;
+extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_u8_i8, uk_gemm_i8, uk_gemm_u8, uk_gemm_bf16,
+    uk_gemm_f16, uk_gemm_f16_sums;
 
 /* The element at `index` of A or B, and of C if it is of the type's own. */
 static inline const void *gemm_at(const struct gemm_type *t, const void *base, int64_t index) {
@@ -212,7 +218,7 @@ static inline void *gemm_at_written(const struct gemm_type *t, void *base, int64
     return (char *)base + index * t->c_size;
 }
 
-enum { UK_C_ELEMENTS = UK_C_F32 + 1 };
+enum { UK_C_ELEMENTS = UK_C_BF16 + 1 };
 
 /* True if products sum bytes: they may have zero points. */
 static inline bool gemm_sums_bytes(const struct gemm_type *t) {
@@ -224,12 +230,20 @@ static inline int gemm_c_element_bytes(const struct gemm_type *t, enum uk_c_elem
     case UK_C_I8:
     case UK_C_U8:
         return 1;
+    case UK_C_F16:
+    case UK_C_BF16:
+        return 2;
     case UK_C_F32:
     case UK_C_I32:
         return 4;
     default:
         return t->c_size;
     }
+}
+
+/* True if sums are elements of C, where blocks of k can add them up. */
+static inline bool gemm_sums_in_c(const struct gemm_product *p) {
+    return p->c_element == p->type->sum;
 }
 
 /* Bytes of an element of C. */

@@ -417,6 +417,22 @@ void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const
         c[j] = a[j] + b[j];
 }
 
+void uk_reference_hwiden(int64_t MR, int64_t NR, int64_t KR, const uint16_t *s, float *d, int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    for (int64_t j = 0; j < n; j++)
+        d[j] = uk_from_f16(s[j]);
+}
+
+void uk_reference_hnarrow(int64_t MR, int64_t NR, int64_t KR, const float *s, uint16_t *d, int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    for (int64_t j = 0; j < n; j++)
+        d[j] = uk_to_f16(uk_round_f16(s[j]));
+}
+
 void uk_reference_i32add(int64_t MR, int64_t NR, int64_t KR, const int32_t *a, const int32_t *b, int32_t *c,
                          int64_t n) {
     (void)MR;

@@ -10,7 +10,7 @@ nothing = TASK(lambda context, index, thread: None)
 
 
 class GemmOptions(ctypes.Structure):
-    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p), ("c_element", ctypes.c_int)]
+    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p), ("c_element", ctypes.c_int), ("f16_sums", ctypes.c_bool)]
 
 
 class Conv2d(ctypes.Structure):
@@ -23,8 +23,8 @@ class Conv2dOptions(ctypes.Structure):
 
 
 # The letters of a function of products, "s" of uk_sgemm_run, and the elements of its C.
-ELEMENTS = {"s": ctypes.c_float, "d": ctypes.c_double, "i": ctypes.c_int32, "i8": ctypes.c_int32, "u8": ctypes.c_int32}
-BYTES = ("i", "i8", "u8")
+ELEMENTS = {"s": ctypes.c_float, "d": ctypes.c_double, "i": ctypes.c_int32, "i8": ctypes.c_int32, "u8": ctypes.c_int32, "b": ctypes.c_float, "h": ctypes.c_uint16}
+BYTES, FLOATS = ("i", "i8", "u8"), ("s", "d", "b", "h")
 
 
 def letters_of(name):
@@ -131,7 +131,7 @@ OF_TYPES = {"": product, "_batch": batch, "_batch_strided": strided, "_plan": pl
 FIELDS = {"symbol": None, "op": None, "isa": None, "impl": None, "arch": None, "features": None, "cores": None, "parameters": None, "function": None,
           "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "column_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0}
 GOOD = {
-    **{f"uk_{letter}gemm{rest}": arguments for letter in "sd" for rest, arguments in OF_TYPES.items()},
+    **{f"uk_{letter}gemm{rest}": arguments for letter in FLOATS for rest, arguments in OF_TYPES.items()},
     **{f"uk_{letter}gemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
        for letter in BYTES for rest, arguments in OF_TYPES.items()},
     "uk_status_text": lambda w: (0,),
@@ -164,9 +164,9 @@ GOOD = {
 HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
 HARMLESS.update({(f"uk_gemm_{what}", 0): ("one of the other type",) for what in ("workspace", "packed_a_size", "packed_b_size", "explain")})
 HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in ELEMENTS})
-HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
+HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in FLOATS for i in (6, 7)})
 # Strides of A and B may be any number that stays within addresses.
-HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
+HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in FLOATS for i in (9, 12)})
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in BYTES for i in (8, 11)} | {(f"uk_{letter}gemm_run", i): ("NULL",) for letter in BYTES for i in (5, 6)})
 HARMLESS[("uk_conv2d_explain", 1)] = HARMLESS[("uk_sconv2d_plan", 2)] = HARMLESS[("uk_sconv2d_run", 4)] = HARMLESS[("uk_sconv2d_run", 5)] = ("NULL",)
 # A window of one element may be moved, or spread, by any number.
