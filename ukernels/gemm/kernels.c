@@ -285,22 +285,42 @@ static void take_group_pack(const struct uk_kernel **rows, int *count, const str
     take_one(&rows[i], k);
 }
 
+/* Takes a kernel that copies or converts operands; false: it does neither for this type. */
+static bool take_copy(struct gemm_type *t, const struct uk_kernel *k) {
+    const enum uk_element element = k->operation->element;
+    const bool is_f16 = t->left == UK_ELEMENT_F16;
+
+    switch (k->operation->form) {
+    case UK_OP_PACK_N:
+        if (element == t->group)
+            take_group_pack(t->pack_n, &t->packs_n, k);
+        return true;
+    case UK_OP_PACK_T:
+        if (element == t->group)
+            take_group_pack(t->pack_t, &t->packs_t, k);
+        return true;
+    case UK_OP_PANEL_T:
+        if (element == t->group)
+            take_group_pack(t->panel_t, &t->panels_t, k);
+        return true;
+    case UK_OP_WIDEN:
+        if (is_f16)
+            take_one(&t->widening, k);
+        return true;
+    case UK_OP_NARROW:
+        if (is_f16)
+            take_one(&t->narrowing, k);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void take_low_kernels(struct gemm_type *t) {
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
-        const enum uk_op_form form = k->operation->element == t->group ? k->operation->form : UK_OP_WINDOW;
 
-        if (k->cores || !runs(t, k))
-            continue;
-        if (form == UK_OP_PACK_N)
-            take_group_pack(t->pack_n, &t->packs_n, k);
-        else if (form == UK_OP_PACK_T)
-            take_group_pack(t->pack_t, &t->packs_t, k);
-        else if (form == UK_OP_WIDEN)
-            take_one(&t->widening, k);
-        else if (form == UK_OP_NARROW)
-            take_one(&t->narrowing, k);
-        else if (multiplies_low(t, k) || multiplies_widened(t, k))
+        if (!k->cores && runs(t, k) && !take_copy(t, k) && (multiplies_low(t, k) || multiplies_widened(t, k)))
             take_low(t, k);
     }
 }

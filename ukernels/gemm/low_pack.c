@@ -7,6 +7,9 @@
 const struct uk_kernel *uk_gemm_group_pack(const struct gemm_type *t, int kr, bool along_k) {
     const struct uk_kernel *const *rows = along_k ? t->pack_t : t->pack_n;
 
+    for (int i = 0; along_k && i < t->panels_t; i++)
+        if (t->panel_t[i]->kr == kr)
+            return t->panel_t[i];
     for (int i = 0; i < (along_k ? t->packs_t : t->packs_n); i++)
         if (rows[i]->kr == kr)
             return rows[i];
@@ -48,12 +51,17 @@ void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to,
                          const void *source, int64_t step, int64_t across, void *d) {
     const int kr = uk_lattice_group(to);
     const bool along_k = step == 1;
-    const struct uk_kernel *kernel = uk_gemm_group_pack(t, kr, along_k);
+    const struct uk_kernel *kernel = kr > 1 ? uk_gemm_group_pack(t, kr, along_k) : NULL;
 
     if (kr == 1 && pack_whole(t, to, k, n, source, step, across, d))
         return;
     if (uk_element_bytes(to->element) != t->size) {
         uk_gemm_pack_widened(t, k, n, source, step, across, to->width, d);
+        return;
+    }
+    if (kernel && kernel->operation->form == UK_OP_PANEL_T) {
+        ((uk_u8panel_t_function *)kernel->function)(k, source, across, d, (int64_t)to->width * kr, n,
+                                                    to->width, uk_ceil_div(k, kr));
         return;
     }
     for (int64_t p = 0; p < k; p += kr) {

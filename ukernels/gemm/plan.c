@@ -239,7 +239,7 @@ int64_t uk_gemm_threads(int threads, struct pthreadpool *pool) {
 }
 
 static bool can_store(const struct gemm_type *type, enum uk_c_element e) {
-    return e == UK_C_DEFAULT || (e > 0 && e < UK_C_ELEMENTS && type->c_elements >> e & 1);
+    return e == UK_C_DEFAULT || (e > 0 && e <= UK_C_BF16 && type->c_elements >> e & 1);
 }
 
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,

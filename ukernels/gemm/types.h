@@ -197,6 +197,9 @@ struct gemm_type {
     int nt_lanes;                                 /* elements of nt's vectors */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
+    /* If is_low_precision: of all groups of a panel, from lines that are contiguous along k. */
+    const struct uk_kernel *panel_t[GEMM_PACKS_MOST];
+    int panels_t;
     const struct uk_kernel *widening,
         *narrowing; /* if is_low_precision: of conversions to f32 and back; or NULL */
 };
@@ -217,8 +220,6 @@ static inline const void *gemm_at(const struct gemm_type *t, const void *base, i
 static inline void *gemm_at_written(const struct gemm_type *t, void *base, int64_t index) {
     return (char *)base + index * t->c_size;
 }
-
-enum { UK_C_ELEMENTS = UK_C_BF16 + 1 };
 
 /* True if products sum bytes: they may have zero points. */
 static inline bool gemm_sums_bytes(const struct gemm_type *t) {

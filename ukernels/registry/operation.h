@@ -60,8 +60,8 @@ enum uk_op_form {
     UK_OP_ADD,        /* c = a + b, any number of elements */
     UK_OP_ADD_VECTOR, /* c = a + b, at most NR elements */
     /* Conversions of vectors, any number of elements: */
-    UK_OP_WIDEN,  /* of `element` to f32 */
-    UK_OP_NARROW, /* of f32 to `element` */
+    UK_OP_WIDEN,  /* f16 to f32 */
+    UK_OP_NARROW, /* f32 to f16 */
     /* Copies into a panel, or into one group of each of its rows: */
     UK_OP_PACK_N, /* from rows of the panel's width */
     UK_OP_PACK_T, /* from rows along k: transposes */
