@@ -290,7 +290,7 @@ static void plans_are_explained(void **state) {
     assert_non_null(strstr(text, "B: packed in panels"));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_around_tiles),
         cmocka_unit_test(large_products),
@@ -303,5 +303,7 @@ int main(void) {
 
     if (uk_set_num_threads(THREADS))
         return 1;
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,7 +400,7 @@ static void bad_arguments(void **state) {
         assert_true(c[i] == 5 && h[i] == 7);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_on_integers), cmocka_unit_test(bounds_and_bits), cmocka_unit_test(infinities),
         cmocka_unit_test(batches),           cmocka_unit_test(bad_arguments),
@@ -408,5 +408,7 @@ int main(void) {
 
     if (uk_set_num_threads(THREADS))
         return 1;
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

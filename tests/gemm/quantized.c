@@ -314,7 +314,7 @@ static void bad_arguments(void **state) {
         UK_INVALID_ARGUMENT);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_products),      cmocka_unit_test(large_products), cmocka_unit_test(ties),
         cmocka_unit_test(plans_are_explained), cmocka_unit_test(bad_arguments),
@@ -322,5 +322,7 @@ int main(void) {
 
     if (uk_set_num_threads(THREADS))
         return 1;
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
