@@ -18,7 +18,7 @@
 #include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
 
-enum { MR = UK_MR, NR = UK_NR, KR = 2, LANES = 8, TERMS = 256 };
+enum { MR = UK_MR, NR = UK_NR, KR = 2, LANES = 8, TERMS = 128 };
 #define INLINE static inline __attribute__((always_inline))
 
 struct rows {

@@ -208,6 +208,25 @@ static void call_plan(void) {
     }
 }
 
+/* Products of low precision of the same shape. */
+static void call_low(void) {
+    const struct uk_gemm_options bytes = {.c_element = UK_C_U8}, sums = {.f16_sums = true};
+    const struct uk_igemm_epilogue e = {
+        .flags = UK_EPILOGUE_SCALE, .scale = 0.5f, .a_zero = 3, .b_zero = -2, .c_zero = 5};
+    const float alpha = (float)shape.alpha, beta = (float)shape.beta;
+    struct uk_gemm_plan plan;
+
+    status = uk_igemm(SHAPE, a, lda(), b, ldb(), shape.beta, c, ldc());
+    status |= uk_bgemm(SHAPE, alpha, a, lda(), b, ldb(), beta, c, ldc());
+    status |= uk_hgemm(SHAPE, alpha, a, lda(), b, ldb(), beta, c, ldc());
+    if (status || (status = uk_igemm_plan(&plan, SHAPE, lda(), ldb(), ldc(), &bytes)))
+        return;
+    status = uk_igemm_run(&plan, a, b, 0, c, &e, NULL);
+    if (status || (status = uk_hgemm_plan(&plan, SHAPE, lda(), ldb(), ldc(), &sums)))
+        return;
+    status = uk_hgemm_run(&plan, alpha, a, b, beta, c, NULL, NULL);
+}
+
 static void call_cblas(void) {
     const CBLAS_LAYOUT layout = shape.layout == UK_ROW_MAJOR ? CblasRowMajor : CblasColMajor;
     const CBLAS_TRANSPOSE ta = shape.ta ? CblasTrans : CblasNoTrans,
@@ -349,6 +368,8 @@ static void *all_calls(void *stack) {
         shape = draw(i);
         check(stack, "gemm", call_gemm);
         check(stack, "cblas_gemm", call_cblas);
+        if (i % 4 == 0 && shape.m * shape.n <= 1 << 16 && shape.k <= 1 << 11)
+            check(stack, "low precision", call_low);
         if (shape.m * shape.n <= 1 << 18) {
             check(stack, "gemm_batch", call_batch);
             check(stack, "gemm_batch_strided", call_batch_strided);
