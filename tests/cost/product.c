@@ -29,9 +29,10 @@ static double tile_cycles(const struct uk_core *core, const struct uk_kernel *k,
     const struct uk_counts n = uk_product_counts(&p, (double)whole, columns);
     const double cycles = uk_cost_cycles(core, uk_core_vectors(core, 64), &n);
 
-    const double latency = uk_kernel_state(k) ? core->tiles.latency / 16.0 : core->fma_latency;
+    const double latency = uk_kernel_state(k) ? core->tiles.latency / 16.0 : core->fma_latency,
+                 copy = uk_kernel_state(k) && rows < 16 ? core->tiles.stored / 16.0 : 0;
 
-    return cycles > latency ? cycles : latency;
+    return (cycles > latency ? cycles : latency) + copy;
 }
 
 static bool can_have(const struct uk_core *core, const struct uk_kernel *k) {

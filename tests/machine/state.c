@@ -119,7 +119,7 @@ static void loads_and_releases(void **state) {
 }
 
 static void fork_keeps_the_permission(void **state) {
-    int status;
+    int status = 0;
 
     (void)state;
     if (!is_granted())
@@ -161,7 +161,7 @@ static void alternate_stacks(void **state) {
 
 /* A process with an alternate stack that is too small when it asks is refused, and goes on without tiles. */
 static void small_stack_before(void **state) {
-    int status;
+    int status = 0;
 
     (void)state;
     if (!is_granted())

@@ -20,7 +20,7 @@ FIELDS = {
     "": "name arch cpus isa uncore issue reorder fma_latency l2_cores split serial_transfers alias store_miss hint_hides",
     "vectors.0.": VECTORS,
     "vectors.1.": VECTORS,
-    "tiles.": "product load latency",
+    "tiles.": "product load latency stored",
     "l1.": CACHE,
     "l2.": CACHE,
     "prefetch.": "streams ahead past_page",

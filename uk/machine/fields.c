@@ -45,6 +45,8 @@ const struct uk_field uk_fields[] = {
     FIELD("tiles.load", "tiles", "%s loads", "a cycle", PORTS, core.tiles.load),
     FIELD("tiles.latency", "tiles", "%s cycles between products in one sum", "cycles", INT,
           core.tiles.latency),
+    FIELD("tiles.stored", "tiles", "%s cycles to load a tile that was just stored", "cycles", INT,
+          core.tiles.stored),
     CACHE("l1", core.l1),
     CACHE("l2", core.l2),
     FIELD("l2_cores", "l2", "of %s cores", "cores", INT, core.l2_cores),

@@ -161,6 +161,7 @@ static void say_tiles(struct uk_lab *lab) {
                {"tiles.load", UK_MICRO_TILE_LOAD, true},
                {"tiles.latency", UK_MICRO_TILE_CHAIN, false}};
 
+    uk_lab_add_reason(lab, "tiles.stored", "there is no microbenchmark of it");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const double cycles = cycles_of(lab, all[i].kind, 0, 0);
 

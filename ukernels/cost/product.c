@@ -91,10 +91,12 @@ static double group_cycles(const struct uk_core *core, const struct uk_vectors *
     const int64_t step = uk_max(k->row_step, 1);
     const struct uk_counts n = uk_product_counts(k, (double)(uk_ceil_div(rows, step) * step), columns);
 
-    const double latency =
-        k->unit == UK_UNIT_TILES ? (double)core->tiles.latency / TILE_GROUPS : core->fma_latency;
+    const double cycles = uk_cost_cycles(core, v, &n);
 
-    return uk_max_real(uk_cost_cycles(core, v, &n), latency);
+    if (k->unit != UK_UNIT_TILES)
+        return uk_max_real(cycles, core->fma_latency);
+    return uk_max_real(cycles, (double)core->tiles.latency / TILE_GROUPS) +
+           (rows < step ? (double)core->tiles.stored / TILE_GROUPS : 0);
 }
 
 /* The same of as many groups as have all n columns. */

@@ -59,6 +59,17 @@ static bool reads_rows(const struct gemm_product *p, const struct gemm_tile *t) 
     return !p->a_columns && (t->kernel[GEMM_RA]->any_k || p->k % t->kr == 0);
 }
 
+/* True if the kernel runs: if it needs state of the core, that is asked for when a plan would first use it.
+ * Plans of other machines do not run. */
+static bool may_hold(const struct gemm_type *t, const struct uk_kernel *k) {
+    if (k->state == UK_STATE_NONE || t->machine != uk_machine())
+        return true;
+    if (uk_state_load(k->state))
+        return false;
+    uk_state_release(k->state);
+    return true;
+}
+
 struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA};
     struct gemm_way best = {0};
@@ -74,7 +85,7 @@ struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole) {
             w.rows = uk_product_rows(p->m, t->mr, t->kernel[w.form]->row_step);
             w.kc = whole ? p->k : k_block(p, t);
             w.cycles = way_cycles(p, &w);
-            if (!best.tile || w.cycles < best.cycles)
+            if ((!best.tile || w.cycles < best.cycles) && may_hold(p->type, t->kernel[w.form]))
                 best = w;
         }
     return best;

@@ -249,7 +249,7 @@ static void set_sums(const struct gemm_plan *plan, const struct gemm_operands *o
             sums_of(plan, &w->b, GEMM_RIGHT, j_begin, j_end, work + (i_end - i_begin), &w->column_sums_from);
 }
 
-static void run_tiles(void *context, int64_t index, int64_t thread) {
+static void run_rectangle(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
     const int64_t size = plan->product.type->size;
@@ -292,6 +292,17 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
             }
         }
     }
+}
+
+/* The plan has asked for the state, so that loading it succeeds. */
+static void run_tiles(void *context, int64_t index, int64_t thread) {
+    const struct gemm_way *w = &((const struct gemm_task *)context)->plan->way;
+    const enum uk_state state = w->tile->kernel[w->form]->state;
+
+    if (uk_state_load(state))
+        return;
+    run_rectangle(context, index, thread);
+    uk_state_release(state);
 }
 
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {

@@ -47,6 +47,7 @@ struct uk_vectors {
 struct uk_tiles {
     struct uk_ports product, load;
     int latency; /* cycles, from one product to the next that adds to its result */
+    int stored;  /* cycles that a load of a tile waits for stores to its rows just before it */
 };
 
 /* A cache. `size` in bytes is that of
