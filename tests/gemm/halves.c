@@ -252,7 +252,16 @@ static void exact_on_integers(void **state) {
         s.epilogue = i % 3 == 0 ? &e[random_below(&seed, 3)] : NULL;
         check(&s);
     }
-    /* Several blocks; sums stay below 2^11. */
+    /* Several blocks of k. */
+    for (int i = 0; i < 2 * TYPES; i++) {
+        struct shape s = shape_of(&types[i % TYPES], i % 8, 20, 90, 1700, i % 2);
+
+        s.alpha = (float)(1 + i / TYPES);
+        s.beta = 1;
+        if (!s.type->f16_sums)
+            check(&s);
+    }
+    /* Several blocks of rows and columns; sums stay below 2^11. */
     for (int i = 0; i < 3 * TYPES; i++) {
         static const int64_t large[][3] = {{150, 160, 433}, {13, 390, 500}, {3, 70, 400}};
         const int64_t *size = large[i / TYPES];

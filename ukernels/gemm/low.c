@@ -107,6 +107,14 @@ __attribute__((noinline)) static void integer_scratch_tile(const struct gemm_til
     store_integers(s, column, nr, scratch, width, c);
 }
 
+/* The row of tiles with its sums of columns from the j-th on. */
+static struct gemm_tile_row from_column(const struct gemm_tile_row *s, int64_t j) {
+    struct gemm_tile_row tile = *s;
+
+    tile.column_sums = s->column_sums ? s->column_sums + j : NULL;
+    return tile;
+}
+
 static void integer_tile_row(const struct gemm_tile_row *s) {
     const char *b = s->b;
     const int32_t beta = (int32_t)s->beta;
@@ -114,19 +122,22 @@ static void integer_tile_row(const struct gemm_tile_row *s) {
 
     for (int64_t j = 0; j < s->columns; j += width, b += b_bytes(s)) {
         const int64_t nr = s->columns - j < width ? s->columns - j : width;
-        struct gemm_tile_row tile = *s;
         void *c = gemm_place_in_c(s->product, s->c, s->transposed ? j * s->ldc : j);
 
-        tile.column_sums = s->column_sums ? s->column_sums + j : NULL;
         if (s->transposed || !gemm_sums_in_c(s->product)) {
+            const struct gemm_tile_row tile = from_column(s, j);
+
             integer_scratch_tile(&tile, b, c, s->column + j, nr);
             continue;
         }
         if (beta != 0 && beta != 1)
             scale_tile(s->rows, nr, beta, c, s->ldc);
         call(s, b, c, s->ldc, beta != 0, nr);
-        if (s->quantization)
+        if (s->quantization) {
+            const struct gemm_tile_row tile = from_column(s, j);
+
             uk_gemm_quantize(&tile, s->column + j, nr, c, s->ldc, c);
+        }
     }
 }
 
@@ -239,7 +250,6 @@ void uk_gemm_low_scale(const struct gemm_product *p, const struct gemm_operands 
      .is_low_precision = true,                                                  \
      .tile_row = integer_tile_row,                                              \
      .call = call_##op,                                                         \
-                                                                                \
      .pack_groups = uk_gemm_pack_groups,                                        \
      .copy_rows = uk_gemm_copy_low_rows}
 struct gemm_type uk_gemm_u8_i8 = UK_TYPE_OF_BYTES(igemm, UK_ELEMENT_U8_I8, UK_ELEMENT_U8, UK_ELEMENT_I8),
