@@ -41,6 +41,27 @@ static inline __attribute__((always_inline)) void interleave(const __m128i r[UK_
 #endif
 }
 
+/* Copies n elements, fewer than 16 bytes, by the widest copies that fit; the second one may overlap the
+ * first. */
+static inline __attribute__((always_inline)) void copy_few(element *to, const element *s, int64_t n) {
+    const int64_t bytes = n * (int64_t)sizeof *s;
+    char *d = (char *)to;
+    const char *x = (const char *)s;
+
+    if (bytes >= 8) {
+        __builtin_memcpy(d, x, 8);
+        __builtin_memcpy(d + bytes - 8, x + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        __builtin_memcpy(d, x, 4);
+        __builtin_memcpy(d + bytes - 4, x + bytes - 4, 4);
+    } else if (bytes >= 2) {
+        __builtin_memcpy(d, x, 2);
+        __builtin_memcpy(d + bytes - 2, x + bytes - 2, 2);
+    } else if (bytes > 0) {
+        *d = *x;
+    }
+}
+
 /* The last columns, from j on, at most 16. */
 static inline __attribute__((always_inline)) void last_columns(int64_t k, const element *s, int64_t lds,
                                                                element *d, int64_t n, int64_t w) {
@@ -50,12 +71,15 @@ static inline __attribute__((always_inline)) void last_columns(int64_t k, const 
     __m256i out[VECTORS];
 
     for (int p = 0; p < UK_MR && p < k; p++)
-#pragma GCC unroll 1
-        for (int64_t j = 0; j < n; j++)
-            row[p][j] = s[p * lds + j];
+        copy_few(row[p], s + p * lds, n);
     for (int p = 0; p < UK_MR; p++)
         r[p] = _mm_load_si128((const __m128i *)row[p]);
     interleave(r, out);
+    if (w == UK_NR) {
+        for (int i = 0; i < VECTORS; i++)
+            _mm256_storeu_si256((__m256i *)d + i, out[i]);
+        return;
+    }
     for (int i = 0; i < VECTORS; i++)
         _mm256_store_si256((__m256i *)to + i, out[i]);
 #pragma GCC unroll 1
