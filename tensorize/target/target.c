@@ -166,6 +166,37 @@ static void set_machine(struct uk_target *t, const struct uk_machine *machine, c
     t->vectors = *uk_core_vectors(&t->machine.core, widest);
 }
 
+/* True if UK_ISA hides a feature that this CPU has: one of an instruction set of archs.def. */
+static bool is_hidden(const struct uk_arch *arch, const char *feature) {
+    static const struct {
+        const char *arch, *features;
+    } rows[] = {
+#define UK_ISA_ROW(name, arch, features, flags, private) {#arch, features},
+#include "machine/archs.def"
+    };
+    const size_t n = strlen(feature);
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (const char *f = rows[i].features; *f && !strcmp(rows[i].arch, arch->name);
+             f += strcspn(f, ","), f += *f == ',')
+            if (strcspn(f, ",") == n && !strncmp(f, feature, n))
+                return !uk_cpu_has(feature);
+    return false;
+}
+
+/* Sets t->has to the features that are visible, and takes the others away from t->features. */
+static bool set_visible(struct uk_arena *a, struct uk_target *t, const char **has, size_t *n) {
+    for (const char *const *f = t->arch->features; *f; f++) {
+        if (!listed(t->features, *f))
+            continue;
+        if (!is_hidden(t->arch, *f))
+            has[(*n)++] = *f;
+        else if (!(t->features = uk_format(a, "%s,-%s", t->features, *f)))
+            return false;
+    }
+    return true;
+}
+
 static bool native_host(struct uk_arena *a, struct uk_target *t) {
     const struct uk_arch *arch = uk_own_arch();
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
@@ -183,9 +214,9 @@ static bool native_host(struct uk_arena *a, struct uk_target *t) {
     LLVMDisposeMessage(features);
     if (!has || !t->cpu || !t->features)
         return false;
-    for (const char *const *f = arch->features; *f; f++)
-        if (listed(t->features, *f))
-            has[n++] = *f;
+    t->arch = arch;
+    if (!set_visible(a, t, has, &n))
+        return false;
     for (int i = 0; (private = uk_private_feature(arch, i, &length)); i++) {
         const char *name = uk_format(a, "%.*s", (int)length, private);
 
@@ -195,7 +226,6 @@ static bool native_host(struct uk_arena *a, struct uk_target *t) {
             has[n++] = name;
     }
     t->has = has;
-    t->arch = arch;
     t->name = "native";
     set_machine(t, uk_machine(), uk_core_find(plain_target(t)->row));
     return true;
