@@ -78,7 +78,7 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 
 
 def check_library_headers():
-    text, kernel, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
+    text, kernel, state, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
     (quantized,) = (e for e in header_examples(source / "ukernels/low_precision.h") if "status" in e)
     (called,) = header_examples(source / "ukernels/kernels.h")
     (on_gpu,) = header_examples(source / "ukernels/gpu/gpu.h")
@@ -88,6 +88,9 @@ def check_library_headers():
 
     run_example("status_text", "", text, 'return !!strcmp(uk_status_text(UK_INVALID_SIZE), "invalid size");')
     run_example("registry", KERNEL, kernel, IS_RIGHT)
+    run_example(
+        "state", 'const struct uk_kernel *kernel = uk_kernel_find("uk_sgemm_6x16_avx2_asm");', state,
+        "return uk_kernel_state(kernel) != UK_STATE_NONE;")
     run_example("cpu", "", cpu, "return !fast;")
     run_example(
         "threads", "int values[1000] = {0};", threads, "for (int i = 0; i < 1000; i++)\nif (values[i] != 1)\nreturn 1;",
