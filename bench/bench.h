@@ -5,7 +5,7 @@
  * Each time is accompanied by the peak of a register-only loop, measured just before and after it, as clock
  * rates change: on a shared machine a rate varies, but its share of the peak repeats within a few per cent.
  *
- * A peer is another library, loaded at run time, that computes matrix products.
+ * A peer is another library, loaded at run time, that computes matrix products. Uses registry, machine.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -22,7 +22,8 @@
 /* Each peer's name for the instruction set, which selects its kernels; NULL: it selects them itself. */
 struct bench_peer_settings {
     const char *openblas, *mkl, *blis, *xsmm, *onednn;
-    const char *onednn_bytes; /* for products of bytes: without units that no kernel of ours uses */
+    const char *onednn_bytes;         /* for products of bytes: without units that no kernel of ours uses */
+    const char *onednn_without_tiles; /* without AMX */
 };
 
 struct bench_isa {
@@ -44,6 +45,24 @@ struct bench_isa {
 extern const struct bench_isa bench_isas[];
 extern const int bench_isa_count;
 
+/* ---- loops_<arch>.c: loops of one instruction ---- */
+
+enum bench_type { BENCH_F32, BENCH_F64, BENCH_U8I8, BENCH_I8I8, BENCH_BF16, BENCH_F16, BENCH_TYPES };
+
+/* A loop on registers whose rate bounds the products of kernels that use its instruction. */
+struct bench_loop {
+    const char *name;    /* of the instruction */
+    const char *kernels; /* part of the names of the kernels that use it */
+    bool is_for_bytes;   /* true: of products of bytes; false: of bf16 */
+    void (*iterate)(long iterations);
+    double operations;   /* per iteration; a multiply-add is two */
+    enum uk_state state; /* needed while it runs */
+};
+
+/* The loop of the instruction that the kernels use, a list of names, in products of this type. NULL: they use
+ * multiply-adds of floating-point numbers, as bench_peak() does. */
+const struct bench_loop *bench_loop_of(enum bench_type type, const char *kernels);
+
 /* ---- peak.c: the peak of an instruction set ---- */
 
 /* The widest set that runs here. */
@@ -61,6 +80,8 @@ double bench_process_seconds(void);
  * that is timed for at least 0.3 ms; a single thread is timed by its CPU clock. 0 if a thread cannot be
  * started. */
 double bench_peak(int isa, int threads);
+/* As bench_peak(), of another loop. 0 also if the loop's state is not permitted. */
+double bench_loop_rate(const struct bench_loop *loop, int threads);
 /* Bytes per second at which this thread reads a buffer of `bytes` (a positive multiple of 1024) again and
  * again; the best of five samples. 0: no memory for the buffer. */
 double bench_read_rate(int isa, int64_t bytes);
@@ -105,6 +126,8 @@ struct bench_peers {
 void bench_peers_open(struct bench_peers *peers, const char *directory, int isa, int threads);
 /* The part of it that sets the environment. `bytes`: for products of bytes. */
 void bench_peers_set_environment(int isa, int threads, bool bytes);
+/* Sets a variable of the environment, unless UK_PEERS_KEEP_ENV=1. NULL: removes it. */
+void bench_peers_set_variable(const char *name, const char *value);
 /* The directory of the libraries: $UK_PEERS, else .peers in the current directory. */
 const char *bench_peers_directory(void);
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
@@ -140,7 +163,8 @@ struct bench_contender {
 struct bench_plan {
     int isa;
     int threads;
-    bool doubles; /* f64: the peak is half of f32's, as a vector holds half as many */
+    bool doubles;                  /* f64: the peak is half of f32's, as a vector holds half as many */
+    const struct bench_loop *loop; /* what the peak is measured with; NULL: multiply-adds of the set `isa` */
     /* One thread is timed by the CPU clock of the process, because a contender computes on a thread of its
      * own; no sample is repeated: the caller uses the fastest one. */
     bool whole_process;
@@ -165,10 +189,23 @@ void bench_random(float *values, size_t count, uint32_t seed);
  * Matrix products by several libraries: their calls, the check of their results, and sets of shapes.
  */
 
-enum bench_type { BENCH_F32, BENCH_F64 };
 /* BENCH_CALL: the timed call gets shape and layout, and chooses kernels and blocks itself, as BLAS does.
  * BENCH_RESOLVED: the library has chosen them for shape and layout before; the timed call gets addresses. */
 enum bench_form { BENCH_CALL, BENCH_RESOLVED };
+
+/* The elements of a type. u8i8: A of u8, B of i8, C of i32; i8i8: A of i8; bf16 and f16: C of f32. */
+struct bench_elements {
+    const char *name;
+    size_t factor, sum; /* bytes of an element of A and B, of C */
+    bool is_packed;     /* B is packed before the time is taken, where a library can */
+};
+
+extern const struct bench_elements bench_elements[BENCH_TYPES];
+
+/* True if sums are of whole numbers. */
+static inline bool bench_is_bytes(enum bench_type type) {
+    return type == BENCH_U8I8 || type == BENCH_I8I8;
+}
 
 /* Row-major C[m, n] = sum A[m, k] B[k, n] + beta C; a transposed operand is stored column-major. */
 struct bench_product {
@@ -199,10 +236,21 @@ struct bench_shapes {
 
 /* The built-in sets: the text of bench/shapes.txt. */
 extern const char bench_shapes_text[];
+/* Those of bytes, bf16 and f16: the text of bench/packed_shapes.txt. */
+extern const char bench_packed_shapes_text[];
 /* Reads a text of the form that shapes.txt describes. UK_INVALID_ARGUMENT: `message` names the line. The
  * caller frees the shapes in any case. */
 enum uk_status bench_shapes_parse(const char *text, struct bench_shapes *shapes, char *message, size_t size);
+enum uk_status bench_shapes_add(struct bench_shapes *shapes, const struct bench_shape *shape);
 void bench_shapes_free(struct bench_shapes *shapes);
+
+/* ---- sweep.c ---- */
+
+/* Adds `count` drawn shapes to each of two sets; 0: the usual number, 60 and 40. `general`: m from 16 to
+ * 2048, n and k from 32 to 4096, their logarithms evenly distributed, half of the shapes of multiples of 16
+ * only, half without any. `rows`: 1 to 16 rows, B of 4 to 64 MB. The same seed draws the same shapes. */
+enum uk_status bench_shapes_sweep(struct bench_shapes *shapes, enum bench_type type, int count,
+                                  uint64_t seed);
 
 /* ---- libraries.c: libraries that compute products ---- */
 
@@ -237,7 +285,8 @@ struct bench_library {
     void *handle[2];                           /* likewise, shared by all calls */
     int isa;                                   /* likewise: instruction set that layouts are chosen for */
     bool is_blocked;                           /* likewise: images are in blocks of channels */
-    int threads;                               /* likewise, for convolutions */
+    bool is_own;                               /* ours, no peer */
+    int threads;                               /* likewise, for convolutions and packed products */
     bool weights_are_arguments; /* likewise: each call brings weights into the layout that it needs */
 };
 
@@ -247,6 +296,20 @@ enum { BENCH_LIBRARIES = 9 };
  * OpenBLAS of Debian, BLIS), MKL's direct call, MKL's JIT, libxsmm's BLAS, its dispatched calls, and oneDNN.
  * What bench_peers_open says about the environment holds here too. */
 void bench_libraries_open(struct bench_library *libraries, const char *directory, int isa, int threads);
+
+/* packed_libraries.c: products of bytes, bf16 and f16, with B packed beforehand: two versions of oneDNN, each
+ * with all instruction sets and without AMX; MKL; ONNX Runtime. A process must be bound to as many CPUs as
+ * there are threads, as for bench_conv_libraries_open(). */
+enum { BENCH_PACKED_LIBRARIES = 2 * BENCH_ONEDNN_VERSIONS + 2 };
+void bench_packed_libraries_open(struct bench_library *libraries, const char *directory, int isa,
+                                 int threads);
+/* onednn_packed.c: the n-th version that is installed, and the same without AMX. */
+void bench_onednn_packed_open(struct bench_library *two, const char *directory, int version, int isa,
+                              int threads);
+/* mkl_packed.c */
+void bench_mkl_packed_open(struct bench_library *l, const struct bench_peer *mkl);
+/* onnxruntime_matmul.c */
+void bench_onnxruntime_matmul_open(struct bench_library *l, const char *directory, int threads);
 
 /* onednn.c */
 void bench_onednn_open(struct bench_library *l, const char *directory, int threads);
@@ -261,8 +324,11 @@ void bench_product_free(struct bench_product *p);
 double bench_product_flops(const struct bench_product *p);
 /* Bytes that a call reads and writes at least. */
 double bench_product_bytes(const struct bench_product *p);
-/* Makes one call and compares C with sums in double precision: all elements of a small C, samples of a large
- * one that include its edges. With beta 0, C holds NaN before the call. */
+/* Makes one call and compares C with sums in double precision, and of whole numbers exactly: all elements of
+ * a small C, samples of a large one that include its edges. With beta 0, C holds NaN before the call, or a
+ * number that the call must overwrite. */
 bool bench_product_check(const struct bench_product *p, struct bench_call *call);
+/* Number of wrong elements among those that it compares, whose number is set too. */
+int64_t bench_product_wrong(const struct bench_product *p, struct bench_call *call, int64_t *compared);
 
 #endif

@@ -1,51 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws shapes of convolutions. */
 #include "bench.h"
-#include <math.h>
+#include "draw.h"
 #include <string.h>
 
 enum { DENSE = 80, DEPTHWISE = 60, BYTES = 60 };
 /* Multiply-adds of a drawn shape, and the largest sum of its operands in bytes. */
 static const double LEAST = 1e6, LEAST_DEPTHWISE = 1e5, MOST = 5e8, MOST_BYTES = 256e6;
 
-/* The generator splitmix64: the sequence depends only on the seed, on every machine. */
-static uint64_t draw(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-/* In [0, 1). */
-static double draw_real(uint64_t *state) {
-    return (double)(draw(state) >> 11) * 0x1p-53;
-}
-
-static int64_t draw_from(uint64_t *state, const int64_t *values, int count) {
-    return values[draw(state) % (uint64_t)count];
-}
-
-/* A number with an evenly distributed logarithm. */
-static double draw_log(uint64_t *state, double least, double most) {
-    return least * exp(draw_real(state) * log(most / least));
-}
-
 /* Networks have multiples of 8, and these: of MobileNet and EfficientNet; and images of three channels. */
 static int64_t draw_channels(uint64_t *state, double least, double most) {
     static const int64_t usual[] = {24, 40, 72, 144, 320, 960};
-    const double kind = draw_real(state);
+    const double kind = bench_draw_real(state);
     if (kind < 0.3)
-        return draw_from(state, usual, 6);
-    const int64_t c = (int64_t)draw_log(state, least, most + 1);
+        return bench_draw_from(state, usual, 6);
+    const int64_t c = (int64_t)bench_draw_log(state, least, most + 1);
     return c < 8 || kind > 0.9 ? c : c / 8 * 8;
 }
 
 static void draw_image(uint64_t *state, struct bench_conv_shape *s) {
     static const int64_t batches[] = {1, 1, 1, 4}, strides[] = {1, 1, 2};
-    s->h = 7 + (int64_t)(draw(state) % 106);
-    s->w = draw_real(state) < 0.75 ? s->h : 7 + (int64_t)(draw(state) % 106);
-    s->n = draw_from(state, batches, 4);
-    s->stride = draw_from(state, strides, 3);
+    s->h = 7 + (int64_t)(bench_draw(state) % 106);
+    s->w = bench_draw_real(state) < 0.75 ? s->h : 7 + (int64_t)(bench_draw(state) % 106);
+    s->n = bench_draw_from(state, batches, 4);
+    s->stride = bench_draw_from(state, strides, 3);
 }
 
 /* Draws the multiply-adds first, and the result's channels to match, so that their logarithm is evenly
@@ -53,19 +31,19 @@ static void draw_image(uint64_t *state, struct bench_conv_shape *s) {
 static void draw_dense(uint64_t *state, struct bench_conv_shape *s) {
     static const int64_t windows[][2] = {{1, 1}, {3, 3}, {5, 5}, {7, 7}, {1, 7}, {7, 1}};
     static const int64_t dilations[] = {1, 1, 1, 1, 2}, groups[] = {1, 1, 1, 1, 4};
-    const double wanted = draw_log(state, LEAST, MOST);
-    const int window = (int)(draw(state) % 6);
+    const double wanted = bench_draw_log(state, LEAST, MOST);
+    const int window = (int)(bench_draw(state) % 6);
     draw_image(state, s);
     s->r = windows[window][0];
     s->s = windows[window][1];
-    s->dilation = window ? draw_from(state, dilations, 5) : 1;
+    s->dilation = window ? bench_draw_from(state, dilations, 5) : 1;
     s->c = draw_channels(state, 3, 2048);
-    s->groups = draw_from(state, groups, 5);
+    s->groups = bench_draw_from(state, groups, 5);
     s->o = 1;
     const double each = (double)s->n * (double)bench_conv_rows(s) * (double)bench_conv_columns(s) *
                         (double)(s->r * s->s) * (double)s->c / (double)s->groups;
     s->o = (int64_t)(wanted / each + 0.5);
-    if (s->o >= 16 && draw_real(state) < 0.9)
+    if (s->o >= 16 && bench_draw_real(state) < 0.9)
         s->o = s->o / 8 * 8;
 }
 
@@ -73,7 +51,7 @@ static void draw_depthwise(uint64_t *state, struct bench_conv_shape *s) {
     static const int64_t windows[] = {3, 5, 7};
     draw_image(state, s);
     s->dilation = 1;
-    s->r = s->s = draw_from(state, windows, 3);
+    s->r = s->s = bench_draw_from(state, windows, 3);
     s->c = s->o = s->groups = draw_channels(state, 8, 1152);
 }
 
@@ -91,12 +69,10 @@ static bool is_wanted(const struct bench_conv_shape *s, bool depthwise, enum ben
 static enum uk_status add_sweep(struct bench_conv_shapes *shapes, enum bench_conv_type type, const char *set,
                                 int count, double depthwise, uint64_t seed) {
     enum uk_status status = UK_OK;
-    uint64_t state = seed;
-    for (const char *c = set; *c; c++)
-        state = (state ^ (uint64_t)*c) * 0x100000001b3u;
+    uint64_t state = bench_draw_begin(seed, set);
     for (int i = 0; i < count && !status; i++) {
         struct bench_conv_shape s;
-        const bool is_depthwise = draw_real(&state) < depthwise;
+        const bool is_depthwise = bench_draw_real(&state) < depthwise;
         do {
             s = (struct bench_conv_shape){0};
             (is_depthwise ? draw_depthwise : draw_dense)(&state, &s);

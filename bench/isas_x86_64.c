@@ -130,7 +130,7 @@ const struct bench_isa bench_isas[] = {
      14 * 10 * 4,
      load_sse2,
      store_sse2,
-     {"NEHALEM", "SSE4_2", "5", "sse4", "SSE41", "SSE41"}},
+     {"NEHALEM", "SSE4_2", "5", "sse4", "SSE41", "SSE41", "SSE41"}},
     {"AVX2",
      "avx2",
      "avx2,fma",
@@ -139,7 +139,7 @@ const struct bench_isa bench_isas[] = {
      12 * 10 * 8 * 2,
      load_avx2,
      store_avx2,
-     {"HASWELL", "AVX2", "3", "hsw", "AVX2", "AVX2"}},
+     {"HASWELL", "AVX2", "3", "hsw", "AVX2", "AVX2", "AVX2"}},
     {"AVX-512",
      "avx512",
      "avx512f",
@@ -148,6 +148,6 @@ const struct bench_isa bench_isas[] = {
      24 * 5 * 16 * 2,
      load_avx512,
      store_avx512,
-     {"SKYLAKEX", NULL, "0", NULL, NULL, "AVX512_CORE_VNNI"}},
+     {"SKYLAKEX", NULL, "0", NULL, NULL, "AVX512_CORE_VNNI", "AVX512_CORE_FP16"}},
 };
 const int bench_isa_count = sizeof bench_isas / sizeof *bench_isas;

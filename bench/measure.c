@@ -107,7 +107,8 @@ static bool was_alone(double wall, double own) {
 }
 
 static double peak_of(const struct bench_plan *plan) {
-    return bench_peak(plan->isa, plan->threads) * (plan->doubles ? 0.5 : 1);
+    return plan->loop ? bench_loop_rate(plan->loop, plan->threads)
+                      : bench_peak(plan->isa, plan->threads) * (plan->doubles ? 0.5 : 1);
 }
 
 /* Takes a sample. False if the deadline came first. */

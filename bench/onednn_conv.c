@@ -14,31 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of dnnl_types.h: format tags, kinds of propagation and algorithms, queries, a reorder's arguments. */
-enum { ANY = 1, IN_BLOCKS_OF_16 = 78, IN_BLOCKS_OF_8 = 102 };
+/* Of dnnl_types.h: format tags, kinds of propagation and algorithms. */
+enum { IN_BLOCKS_OF_16 = 78, IN_BLOCKS_OF_8 = 102 };
 enum { INFERENCE = 96, DIRECT = 1 };
-enum { QUERY_IMPLEMENTATION = 8, QUERY_SOURCE = 129, QUERY_WEIGHTS = 131, QUERY_DESTINATION = 133 };
-enum { FROM = 1, TO = 17 };
 enum { X, F, Y, SCALE, OPERANDS };
 
-typedef int desc_by_tag(void **desc, int dimensions, const int64_t *sizes, int type, int tag);
 typedef int convolution(void **kind, void *engine, int propagation, int algorithm, const void *source,
                         const void *weights, const void *bias, const void *destination,
                         const int64_t *strides, const int64_t *dilations, const int64_t *before,
                         const int64_t *after, const void *attributes);
-typedef int reorder(void **kind, const void *from, void *engine, const void *to, void *to_engine,
-                    const void *attributes);
-typedef int query(const void *kind, int what, int index, const char **name);
-typedef const void *query_desc(const void *kind, int what, int index);
-typedef size_t desc_size(const void *desc);
 typedef int desc_equal(const void *a, const void *b);
 typedef int make_attributes(void **attributes);
 typedef int set_scales(void *attributes, int argument, int mask);
-
-/* A copy between layouts. */
-struct copy {
-    void *kind, *primitive, *from, *to; /* the last two: memory objects */
-};
 
 /* A call's operands: `plain` describes ours, `own` the primitive's. */
 struct operands {
@@ -46,7 +33,7 @@ struct operands {
     const void *own[3]; /* belong to `kind` */
     void *data[OPERANDS], *memory[OPERANDS];
     void *kind, *primitive, *attributes;
-    struct copy weights; /* made if weights are arguments in another layout than the primitive's */
+    struct onednn_copy weights; /* made if weights are arguments in another layout than the primitive's */
 };
 
 static bool is_grouped(const struct bench_conv_shape *s) {
@@ -84,12 +71,13 @@ static void *weights_desc(const struct bench_library *l, int type, const struct 
 static void *desc_with_tag(const struct bench_library *l, int type, int dimensions, const int64_t *sizes,
                            int tag) {
     void *desc = NULL;
-    return ((desc_by_tag *)l->function[ONEDNN_DESC_BY_TAG])(&desc, dimensions, sizes, type, tag) ? NULL
-                                                                                                 : desc;
+    return ((onednn_desc_by_tag *)l->function[ONEDNN_DESC_BY_TAG])(&desc, dimensions, sizes, type, tag)
+               ? NULL
+               : desc;
 }
 
 static int block_tag(const struct bench_call *call) {
-    return call->convolution->type == BENCH_CONV_U8I8                 ? ANY
+    return call->convolution->type == BENCH_CONV_U8I8                 ? ONEDNN_ANY
            : strstr(bench_isas[call->library->isa].kernels, "avx512") ? IN_BLOCKS_OF_16
                                                                       : IN_BLOCKS_OF_8;
 }
@@ -125,13 +113,6 @@ static bool make_kind(const struct bench_call *call, struct operands *o, void *c
                                                              dilations, before, after, o->attributes);
 }
 
-/* True unless the primitive is a plain loop, which takes seconds where a kernel takes milliseconds. */
-static bool has_kernel(const struct bench_library *l, const struct operands *o) {
-    const char *name = "";
-    return !((query *)l->function[ONEDNN_QUERY])(o->kind, QUERY_IMPLEMENTATION, 0, &name) &&
-           !strstr(name, "ref");
-}
-
 static bool make_primitive(const struct bench_call *call, struct operands *o) {
     const struct bench_library *l = call->library;
     const struct bench_convolution *v = call->convolution;
@@ -145,13 +126,13 @@ static bool make_primitive(const struct bench_call *call, struct operands *o) {
     o->plain[X] = image_desc(l, image, s->n, s->c, s->h, s->w);
     o->plain[F] = weights_desc(l, weight, s);
     o->plain[Y] = image_desc(l, image, s->n, s->o, rows, columns);
-    void *wanted[3] = {o->plain[X], desc_with_tag(l, weight, dimensions, f, ANY), o->plain[Y]};
+    void *wanted[3] = {o->plain[X], desc_with_tag(l, weight, dimensions, f, ONEDNN_ANY), o->plain[Y]};
     if (l->is_blocked) {
-        wanted[X] = desc_with_tag(l, image, 4, x, s->c < 16 ? ANY : tag);
+        wanted[X] = desc_with_tag(l, image, 4, x, s->c < 16 ? ONEDNN_ANY : tag);
         wanted[Y] = desc_with_tag(l, image, 4, y, tag);
     }
     bool made = o->plain[X] && o->plain[F] && o->plain[Y] && wanted[X] && wanted[F] && wanted[Y] &&
-                make_kind(call, o, wanted) && has_kernel(l, o) &&
+                make_kind(call, o, wanted) && bench_onednn_has_kernel(l, o->kind) &&
                 !((onednn_primitive *)l->function[ONEDNN_PRIMITIVE])(&o->primitive, o->kind);
     free_desc(l, wanted[F]);
     if (l->is_blocked) {
@@ -163,72 +144,31 @@ static bool make_primitive(const struct bench_call *call, struct operands *o) {
 
 /* ---- operands ---- */
 
-static bool make_memory(const struct bench_library *l, const void *desc, void *data, void **memory) {
-    return !((onednn_memory *)l->function[ONEDNN_MEMORY])(memory, desc, l->handle[0], data);
-}
-
-static void free_memory(const struct bench_library *l, void *memory) {
-    if (memory)
-        ((onednn_destroy *)l->function[ONEDNN_FREE_MEMORY])(memory);
-}
-
-static bool make_copy(const struct bench_library *l, struct copy *c, const void *from_desc, void *from,
-                      const void *to_desc, void *to) {
-    bench_function *const *f = l->function;
-    return !((reorder *)f[ONEDNN_REORDER])(&c->kind, from_desc, l->handle[0], to_desc, l->handle[0], NULL) &&
-           !((onednn_primitive *)f[ONEDNN_PRIMITIVE])(&c->primitive, c->kind) &&
-           make_memory(l, from_desc, from, &c->from) && make_memory(l, to_desc, to, &c->to);
-}
-
-/* Begins the copy. */
-static bool run_copy(const struct bench_library *l, const struct copy *c) {
-    const struct onednn_argument arguments[] = {{FROM, c->from}, {TO, c->to}};
-    return !((onednn_execute *)l->function[ONEDNN_EXECUTE])(c->primitive, l->handle[1], 2, arguments);
-}
-
-static void free_copy(const struct bench_library *l, const struct copy *c) {
-    free_memory(l, c->from);
-    free_memory(l, c->to);
-    if (c->primitive)
-        ((onednn_destroy *)l->function[ONEDNN_FREE_PRIMITIVE])(c->primitive);
-    if (c->kind)
-        ((onednn_destroy *)l->function[ONEDNN_FREE_KIND])(c->kind);
-}
-
-static bool copy(const struct bench_library *l, const void *from_desc, void *from, const void *to_desc,
-                 void *to) {
-    struct copy c = {0};
-    const bool copied = make_copy(l, &c, from_desc, from, to_desc, to) && run_copy(l, &c) &&
-                        !((onednn_wait *)l->function[ONEDNN_WAIT])(l->handle[1]);
-    free_copy(l, &c);
-    return copied;
-}
-
 /* Allocates the primitive's operands, and copies image and weights into them. */
 static bool fill_operands(const struct bench_call *call, struct operands *o) {
-    static const int queries[] = {QUERY_SOURCE, QUERY_WEIGHTS, QUERY_DESTINATION};
+    static const int queries[] = {ONEDNN_QUERY_SOURCE, ONEDNN_QUERY_WEIGHTS, ONEDNN_QUERY_DESTINATION};
     const struct bench_library *l = call->library;
     const struct bench_convolution *v = call->convolution;
     void *const ours[] = {v->x, v->f, v->y};
     for (int i = X; i <= Y; i++) {
-        o->own[i] = ((query_desc *)l->function[ONEDNN_QUERY_DESC])(o->kind, queries[i], 0);
-        const size_t bytes = o->own[i] ? ((desc_size *)l->function[ONEDNN_DESC_SIZE])(o->own[i]) : 0;
+        o->own[i] = ((onednn_query_desc *)l->function[ONEDNN_QUERY_DESC])(o->kind, queries[i], 0);
+        const size_t bytes = o->own[i] ? ((onednn_desc_size *)l->function[ONEDNN_DESC_SIZE])(o->own[i]) : 0;
         o->data[i] = bytes ? aligned_alloc(4096, (bytes + 4095) / 4096 * 4096) : NULL;
-        if (!o->data[i] || !make_memory(l, o->own[i], o->data[i], &o->memory[i]))
+        if (!o->data[i] || !bench_onednn_make_memory(l, o->own[i], o->data[i], &o->memory[i]))
             return false;
         memset(o->data[i], 0, bytes);
-        if (i != Y && !copy(l, o->plain[i], ours[i], o->own[i], o->data[i]))
+        if (i != Y && !bench_onednn_copy(l, o->plain[i], ours[i], o->own[i], o->data[i]))
             return false;
     }
     if (l->weights_are_arguments && !((desc_equal *)l->function[ONEDNN_DESC_EQUAL])(o->plain[F], o->own[F]) &&
-        !make_copy(l, &o->weights, o->plain[F], ours[F], o->own[F], o->data[F]))
+        !bench_onednn_make_copy(l, &o->weights, o->plain[F], ours[F], o->own[F], o->data[F]))
         return false;
     if (!v->scale)
         return true;
     const int64_t sizes[12] = {v->shape->o}, strides[12] = {1};
     void *desc = NULL;
     const bool made = !((onednn_desc *)l->function[ONEDNN_DESC])(&desc, 1, sizes, ONEDNN_F32, strides) &&
-                      make_memory(l, desc, v->scale, &o->memory[SCALE]);
+                      bench_onednn_make_memory(l, desc, v->scale, &o->memory[SCALE]);
     free_desc(l, desc);
     return made;
 }
@@ -238,12 +178,12 @@ static void end_convolution(struct bench_call *call) {
     bench_function *const *f = l->function;
     struct operands *o = call->state[0];
     for (int i = 0; i < OPERANDS; i++) {
-        free_memory(l, o->memory[i]);
+        bench_onednn_free_memory(l, o->memory[i]);
         free(o->data[i]);
         if (i <= Y)
             free_desc(l, o->plain[i]);
     }
-    free_copy(l, &o->weights);
+    bench_onednn_free_copy(l, &o->weights);
     if (o->primitive)
         ((onednn_destroy *)f[ONEDNN_FREE_PRIMITIVE])(o->primitive);
     if (o->kind)
@@ -275,7 +215,7 @@ static void repeat_convolution(struct bench_call *call, long calls) {
     const int count = o->memory[SCALE] ? 4 : 3;
     for (long i = 0; i < calls; i++) {
         if (o->weights.primitive)
-            run_copy(l, &o->weights);
+            bench_onednn_run_copy(l, &o->weights);
         run(o->primitive, l->handle[1], count, arguments);
     }
     ((onednn_wait *)l->function[ONEDNN_WAIT])(l->handle[1]);
@@ -283,7 +223,7 @@ static void repeat_convolution(struct bench_call *call, long calls) {
 
 static void take_result(struct bench_call *call) {
     const struct operands *o = call->state[0];
-    copy(call->library, o->own[Y], o->data[Y], o->plain[Y], call->convolution->y);
+    bench_onednn_copy(call->library, o->own[Y], o->data[Y], o->plain[Y], call->convolution->y);
 }
 
 /* ---- the library ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a model of ONNX with one convolution, in the wire format of protocol buffers: each field is a key,
- * which is 8 * number + kind, then a number (kind 0), or a length and as many bytes (kind 2). */
+/* Writes models of ONNX with one convolution or product, in the wire format of protocol buffers: each field
+ * is a key, which is 8 * number + kind, then a number (kind 0), or a length and as many bytes (kind 2). */
 #include "onnx_model.h"
 #include <stdlib.h>
 #include <string.h>
@@ -93,10 +93,11 @@ static void put_tensor(struct bytes *graph, const char *name, int type, int dims
 }
 
 /* An input (field 11) or output (12) of the graph. */
-static void put_value(struct bytes *graph, int field, const char *name, int type, const int64_t shape[4]) {
+static void put_value(struct bytes *graph, int field, const char *name, int type, int rank,
+                      const int64_t *shape) {
     enum { NAME = 1, TYPE = 2, TENSOR = 1, ELEMENT = 1, SHAPE = 2, DIM = 1, VALUE = 1 };
     struct bytes dims = {0}, tensor = {0}, kind = {0}, value = {0};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < rank; i++) {
         struct bytes dim = {0};
         put_number(&dim, VALUE, shape[i]);
         put_message(&dims, DIM, &dim);
@@ -171,25 +172,49 @@ static void put_constants(struct bytes *graph, const struct bench_convolution *v
     put_tensor(graph, "y_zero", ONNX_UINT8, 0, NULL, "", 1);
 }
 
-void *bench_onnx_model(const struct bench_convolution *v, size_t *length) {
-    enum { VERSION = 1, GRAPH = 7, OPERATORS = 8, DOMAIN = 1, NUMBER = 2, NAME = 2, INPUT = 11, OUTPUT = 12 };
-    const struct bench_conv_shape *s = v->shape;
-    const int type = v->type == BENCH_CONV_F32 ? ONNX_FLOAT : ONNX_UINT8;
-    struct bytes operators = {0}, graph = {0}, model = {0};
-    put_node(&graph, v);
-    put_text(&graph, NAME, "convolution");
-    put_constants(&graph, v);
-    put_value(&graph, INPUT, "x", type, (const int64_t[]){s->n, s->c, s->h, s->w});
-    put_value(&graph, OUTPUT, "y", type,
-              (const int64_t[]){s->n, s->o, bench_conv_rows(s), bench_conv_columns(s)});
+enum { GRAPH_NAME = 2, INPUT = 11, OUTPUT = 12 }; /* fields of a graph */
+
+/* Serializes a model of the graph, and frees the graph. NULL: out of memory. */
+static void *finish(struct bytes *graph, size_t *length) {
+    enum { VERSION = 1, GRAPH = 7, OPERATORS = 8, DOMAIN = 1, NUMBER = 2 };
+    struct bytes operators = {0}, model = {0};
     put_text(&operators, DOMAIN, "");
     put_number(&operators, NUMBER, 13);
     put_number(&model, VERSION, 8);
-    put_message(&model, GRAPH, &graph);
+    put_message(&model, GRAPH, graph);
     put_message(&model, OPERATORS, &operators);
     *length = model.length;
     if (!model.failed)
         return model.data;
     free(model.data);
     return NULL;
+}
+
+void *bench_onnx_model(const struct bench_convolution *v, size_t *length) {
+    const struct bench_conv_shape *s = v->shape;
+    const int type = v->type == BENCH_CONV_F32 ? ONNX_FLOAT : ONNX_UINT8;
+    struct bytes graph = {0};
+    put_node(&graph, v);
+    put_text(&graph, GRAPH_NAME, "convolution");
+    put_constants(&graph, v);
+    put_value(&graph, INPUT, "x", type, 4, (const int64_t[]){s->n, s->c, s->h, s->w});
+    put_value(&graph, OUTPUT, "y", type, 4,
+              (const int64_t[]){s->n, s->o, bench_conv_rows(s), bench_conv_columns(s)});
+    return finish(&graph, length);
+}
+
+void *bench_onnx_matmul_model(bool is_unsigned, int64_t m, int64_t n, int64_t k, const void *weights,
+                              size_t *length) {
+    enum { NODE_INPUT = 1, NODE_OUTPUT = 2, OPERATION = 4, NODE = 1 };
+    struct bytes graph = {0}, node = {0};
+    put_text(&node, NODE_INPUT, "x");
+    put_text(&node, NODE_INPUT, "f");
+    put_text(&node, NODE_OUTPUT, "y");
+    put_text(&node, OPERATION, "MatMulInteger");
+    put_message(&graph, NODE, &node);
+    put_text(&graph, GRAPH_NAME, "product");
+    put_tensor(&graph, "f", ONNX_INT8, 2, (const int64_t[]){k, n}, weights, (size_t)(k * n));
+    put_value(&graph, INPUT, "x", is_unsigned ? ONNX_UINT8 : ONNX_INT8, 2, (const int64_t[]){m, k});
+    put_value(&graph, OUTPUT, "y", ONNX_INT32, 2, (const int64_t[]){m, n});
+    return finish(&graph, length);
 }

@@ -47,21 +47,23 @@ double bench_process_seconds(void) {
 }
 
 /* Runs the loop for at least 0.3 ms and returns its operations per second of this clock. */
-static double peak_of_this_thread(int isa, double (*clock_now)(void)) {
-    const struct bench_isa *set = &bench_isas[isa];
-    long iterations = 4000;
-    for (;;) {
+static double rate_of_this_thread(const struct bench_loop *loop, double (*clock_now)(void)) {
+    double rate = 0;
+    if (uk_state_load(loop->state))
+        return 0;
+    for (long iterations = 4000; rate <= 0; iterations *= 2) {
         double start = clock_now();
-        set->iterate(iterations);
+        loop->iterate(iterations);
         double seconds = clock_now() - start;
         if (seconds >= 0.3e-3)
-            return set->operations * (double)iterations / seconds;
-        iterations *= 2;
+            rate = loop->operations * (double)iterations / seconds;
     }
+    uk_state_release(loop->state);
+    return rate;
 }
 
 struct worker {
-    int isa;
+    const struct bench_loop *loop;
     atomic_int *ready, *go; /* go: 0 wait, 1 measure, 2 exit */
     double peak;
 };
@@ -72,11 +74,11 @@ static void *work(void *user) {
     while (!atomic_load(w->go))
         sched_yield();
     if (atomic_load(w->go) == 1)
-        w->peak = peak_of_this_thread(w->isa, bench_seconds);
+        w->peak = rate_of_this_thread(w->loop, bench_seconds);
     return NULL;
 }
 
-double bench_peak(int isa, int threads) {
+double bench_loop_rate(const struct bench_loop *loop, int threads) {
     if (threads > MAX_THREADS)
         threads = MAX_THREADS;
     struct worker worker[MAX_THREADS];
@@ -84,7 +86,7 @@ double bench_peak(int isa, int threads) {
     atomic_int ready = 0, go = 0;
     int made = 0;
     while (made < threads - 1) {
-        worker[made] = (struct worker){isa, &ready, &go, 0};
+        worker[made] = (struct worker){loop, &ready, &go, 0};
         if (pthread_create(&thread[made], NULL, work, &worker[made]))
             break;
         made++;
@@ -93,12 +95,18 @@ double bench_peak(int isa, int threads) {
         sched_yield();
     bool complete = threads <= 1 || made == threads - 1;
     atomic_store(&go, complete ? 1 : 2);
-    double sum = complete ? peak_of_this_thread(isa, made ? bench_seconds : bench_thread_seconds) : 0;
+    double sum = complete ? rate_of_this_thread(loop, made ? bench_seconds : bench_thread_seconds) : 0;
     for (int i = 0; i < made; i++) {
         pthread_join(thread[i], NULL);
         sum += worker[i].peak;
     }
     return sum;
+}
+
+double bench_peak(int isa, int threads) {
+    const struct bench_loop loop = {.iterate = bench_isas[isa].iterate,
+                                    .operations = bench_isas[isa].operations};
+    return bench_loop_rate(&loop, threads);
 }
 
 double bench_read_rate(int isa, int64_t bytes) {

@@ -194,6 +194,15 @@ __attribute__((visibility("default"))) int (*mkl_serv_get_cpu_true(void))(void) 
     return takes_fast_path;
 }
 
+void bench_peers_set_variable(const char *name, const char *value) {
+    if (keeps_environment())
+        return;
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
 /* Settings that the libraries read when they are loaded; NULL: unset. */
 void bench_peers_set_environment(int isa, int threads, bool bytes) {
     char count[16];
@@ -214,11 +223,8 @@ void bench_peers_set_environment(int isa, int threads, bool bytes) {
         {"OMP_WAIT_POLICY", "passive"},
         {"KMP_BLOCKTIME", "5"},
     };
-    for (size_t i = 0; i < sizeof settings / sizeof *settings && !keeps_environment(); i++)
-        if (settings[i].value)
-            setenv(settings[i].name, settings[i].value, 1);
-        else
-            unsetenv(settings[i].name);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        bench_peers_set_variable(settings[i].name, settings[i].value);
 }
 
 /* Debian's packages are unpacked below the directory, or installed. */

@@ -5,31 +5,51 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "registry/half.h"
 
 /* Padding before and after an operand, in elements: BLIS 0.9 accesses memory next to small operands. */
 enum { ROOM = 4096 };
 
-static size_t size_of(const struct bench_product *p) {
-    return p->type == BENCH_F64 ? sizeof(double) : sizeof(float);
+const struct bench_elements bench_elements[BENCH_TYPES] = {
+    [BENCH_F32] = {"f32", 4, 4, false},  [BENCH_F64] = {"f64", 8, 8, false},
+    [BENCH_U8I8] = {"u8i8", 1, 4, true}, [BENCH_I8I8] = {"i8i8", 1, 4, true},
+    [BENCH_BF16] = {"bf16", 2, 4, true}, [BENCH_F16] = {"f16", 2, 4, true},
+};
+
+/* Stores the i-th element of a factor, made of random bits: any byte; a number in [-1, 1); of bf16 and f16 a
+ * whole number from -8 to 7, so that sums of up to 2^18 products are exact in f32. */
+static void store_random(enum bench_type type, void *to, size_t i, int32_t bits) {
+    const double real = (double)bits * 0x1p-31;
+    const float whole = (float)(bits >> 28);
+    if (type == BENCH_F64)
+        ((double *)to)[i] = real;
+    else if (type == BENCH_F32)
+        ((float *)to)[i] = (float)real;
+    else if (bench_is_bytes(type))
+        ((uint8_t *)to)[i] = (uint8_t)(bits >> 24);
+    else
+        ((uint16_t *)to)[i] = type == BENCH_BF16 ? uk_to_bf16(whole) : uk_to_f16(whole);
 }
 
-/* Random values in [-1, 1). */
-static void *operand(const struct bench_product *p, int64_t rows, int64_t columns, uint32_t seed) {
-    size_t count = (size_t)rows * (size_t)columns, all = count + 2 * ROOM;
-    char *memory = aligned_alloc(4096, (all * size_of(p) + 4095) / 4096 * 4096);
+/* Zeroed elements of `size` bytes, between padding. */
+static void *operand(size_t count, size_t size) {
+    const size_t bytes = (count + 2 * ROOM) * size;
+    char *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (!memory)
         return NULL;
-    memset(memory, 0, all * size_of(p));
+    memset(memory, 0, bytes);
+    return memory + ROOM * size;
+}
+
+static void *factor(const struct bench_product *p, int64_t rows, int64_t columns, uint32_t seed) {
+    const size_t count = (size_t)rows * (size_t)columns;
+    void *memory = operand(count, bench_elements[p->type].factor);
     uint32_t state = seed;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; memory && i < count; i++) {
         state = state * 1664525u + 1013904223u;
-        double value = (double)(int32_t)state * 0x1p-31;
-        if (p->type == BENCH_F64)
-            ((double *)memory)[ROOM + i] = value;
-        else
-            ((float *)memory)[ROOM + i] = (float)value;
+        store_random(p->type, memory, i, (int32_t)state);
     }
-    return memory + ROOM * size_of(p);
+    return memory;
 }
 
 enum uk_status bench_product_create(struct bench_product *p, const struct bench_shape *s,
@@ -44,21 +64,22 @@ enum uk_status bench_product_create(struct bench_product *p, const struct bench_
                                 .ldb = s->b_transposed ? s->k : s->n,
                                 .ldc = s->n,
                                 .beta = s->beta};
-    p->a = operand(p, s->m, s->k, 1);
-    p->b = operand(p, s->k, s->n, 2);
-    p->c = operand(p, s->m, s->n, 3);
+    p->a = factor(p, s->m, s->k, 1);
+    p->b = factor(p, s->k, s->n, 2);
+    p->c = operand((size_t)s->m * (size_t)s->n, bench_elements[type].sum);
     return p->a && p->b && p->c ? UK_OK : UK_OUT_OF_MEMORY;
 }
 
-static void free_operand(const struct bench_product *p, const void *operand) {
+static void free_operand(const void *operand, size_t size) {
     if (operand)
-        free((char *)(uintptr_t)operand - ROOM * size_of(p));
+        free((char *)(uintptr_t)operand - ROOM * size);
 }
 
 void bench_product_free(struct bench_product *p) {
-    free_operand(p, p->a);
-    free_operand(p, p->b);
-    free_operand(p, p->c);
+    const struct bench_elements *e = &bench_elements[p->type];
+    free_operand(p->a, e->factor);
+    free_operand(p->b, e->factor);
+    free_operand(p->c, e->sum);
     *p = (struct bench_product){0};
 }
 
@@ -68,30 +89,55 @@ double bench_product_flops(const struct bench_product *p) {
 
 double bench_product_bytes(const struct bench_product *p) {
     double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-    return (double)size_of(p) * (m * k + k * n + (p->beta != 0 ? 2 : 1) * m * n);
+    const struct bench_elements *e = &bench_elements[p->type];
+    return (double)e->factor * (m * k + k * n) + (double)e->sum * (p->beta != 0 ? 2 : 1) * m * n;
 }
 
-static double element(const struct bench_product *p, const void *from, int64_t i) {
-    return p->type == BENCH_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+/* `is_a`: of A, else of B. */
+static double factor_at(const struct bench_product *p, bool is_a, int64_t i) {
+    const void *from = is_a ? p->a : p->b;
+    switch (p->type) {
+    case BENCH_F32:
+        return (double)((const float *)from)[i];
+    case BENCH_BF16:
+        return (double)uk_from_bf16(((const uint16_t *)from)[i]);
+    case BENCH_F16:
+        return (double)uk_from_f16(((const uint16_t *)from)[i]);
+    case BENCH_U8I8:
+    case BENCH_I8I8:
+        return is_a && p->type == BENCH_U8I8 ? ((const uint8_t *)from)[i] : ((const int8_t *)from)[i];
+    default:
+        return ((const double *)from)[i];
+    }
+}
+
+static double sum_at(const struct bench_product *p, int64_t i) {
+    return bench_is_bytes(p->type) ? ((const int32_t *)p->c)[i]
+           : p->type == BENCH_F64  ? ((const double *)p->c)[i]
+                                   : (double)((const float *)p->c)[i];
 }
 
 /* True if C[i, j] is right. Tolerance for a sum of k products in any order: (k + 2) u sum |a b|, u = unit
- * roundoff. */
+ * roundoff. Sums of whole numbers that no order rounds must be equal. */
 static bool right_element(const struct bench_product *p, int64_t i, int64_t j, double before) {
     double sum = p->beta != 0 ? p->beta * before : 0, largest = fabs(sum);
     for (int64_t l = 0; l < p->k; l++) {
-        double a = element(p, p->a, p->a_transposed ? l * p->lda + i : i * p->lda + l);
-        double b = element(p, p->b, p->b_transposed ? j * p->ldb + l : l * p->ldb + j);
+        double a = factor_at(p, true, p->a_transposed ? l * p->lda + i : i * p->lda + l);
+        double b = factor_at(p, false, p->b_transposed ? j * p->ldb + l : l * p->ldb + j);
         sum += a * b;
         largest += fabs(a * b);
     }
-    double rounding = p->type == BENCH_F64 ? 0x1p-53 : 0x1p-24;
+    const bool is_exact = bench_is_bytes(p->type) || (bench_elements[p->type].is_packed && largest <= 0x1p24);
+    const double rounding = is_exact ? 0 : p->type == BENCH_F64 ? 0x1p-53 : 0x1p-24;
     /* Written so that a NaN fails. */
-    return fabs(element(p, p->c, i * p->ldc + j) - sum) <= rounding * (double)(p->k + 2) * largest;
+    return fabs(sum_at(p, i * p->ldc + j) - sum) <= rounding * (double)(p->k + 2) * largest;
 }
 
-/* Fills C before the call: with numbers that depend on the index, or with NaN if C must not be read. */
+/* What C holds before the call: numbers that depend on the index; or, if C must not be read, NaN, and of
+ * whole numbers one that is no likely sum. */
 static double before_call(const struct bench_product *p, int64_t i) {
+    if (bench_is_bytes(p->type))
+        return p->beta != 0 ? (double)(i % 9 - 4) : INT32_MIN;
     return p->beta != 0 ? 0.25 * (double)(i % 9 - 4) : (double)NAN;
 }
 
@@ -99,6 +145,8 @@ static void fill_c(const struct bench_product *p) {
     for (int64_t i = 0; i < p->m * p->ldc; i++)
         if (p->type == BENCH_F64)
             ((double *)p->c)[i] = before_call(p, i);
+        else if (bench_is_bytes(p->type))
+            ((int32_t *)p->c)[i] = (int32_t)before_call(p, i);
         else
             ((float *)p->c)[i] = (float)before_call(p, i);
 }
@@ -118,12 +166,20 @@ static bool right_at(const struct bench_product *p, int64_t at) {
     return right_element(p, at / p->n, at % p->n, before_call(p, at));
 }
 
-bool bench_product_check(const struct bench_product *p, struct bench_call *call) {
-    int64_t all = p->m * p->n, step = sample_step(p);
+int64_t bench_product_wrong(const struct bench_product *p, struct bench_call *call, int64_t *compared) {
+    const int64_t all = p->m * p->n, step = sample_step(p), edges[] = {p->n - 1, all - p->n, all - 1};
+    int64_t wrong = 0;
     fill_c(p);
     call->library->repeat(call, 1);
+    *compared = (all + step - 1) / step + 3;
     for (int64_t at = 0; at < all; at += step)
-        if (!right_at(p, at))
-            return false;
-    return right_at(p, p->n - 1) && right_at(p, all - p->n) && right_at(p, all - 1);
+        wrong += !right_at(p, at);
+    for (int i = 0; i < 3; i++)
+        wrong += !right_at(p, edges[i]);
+    return wrong;
+}
+
+bool bench_product_check(const struct bench_product *p, struct bench_call *call) {
+    int64_t compared;
+    return !bench_product_wrong(p, call, &compared);
 }

@@ -11,10 +11,7 @@ struct reader {
     struct bench_shape set; /* defaults of its shapes */
 };
 
-static enum uk_status add(struct reader *r, struct bench_shape shape) {
-    struct bench_shapes *all = r->shapes;
-    if (!*shape.set)
-        return bench_refuse_line(&r->lines, "a shape outside of a set; begin one with 'set NAME'");
+enum uk_status bench_shapes_add(struct bench_shapes *all, const struct bench_shape *shape) {
     if (all->count == all->room) {
         int room = all->room ? 2 * all->room : 64;
         struct bench_shape *more = realloc(all->shape, (size_t)room * sizeof *more);
@@ -23,8 +20,13 @@ static enum uk_status add(struct reader *r, struct bench_shape shape) {
         all->shape = more;
         all->room = room;
     }
-    all->shape[all->count++] = shape;
+    all->shape[all->count++] = *shape;
     return UK_OK;
+}
+
+static enum uk_status add(struct reader *r, struct bench_shape shape) {
+    return *shape.set ? bench_shapes_add(r->shapes, &shape)
+                      : bench_refuse_line(&r->lines, "a shape outside of a set; begin one with 'set NAME'");
 }
 
 static enum uk_status add_cube(struct reader *r, int64_t n) {

@@ -141,7 +141,8 @@ const struct uk_option uk_options[] = {
     {"--seed", "N", UK_OPTION_SEED, VERIFY | TUNE | BENCH, FIELD(seed), 0, NULL,
      "seed of the random choices; the same seed repeats them (default: 0)"},
     {"--sweep", "N", UK_OPTION_AMOUNT, BENCH, FIELD(sweep), FIELD(drawn), NULL,
-     "conv: measure N drawn convolutions of each kind (default: 80 dense and 60 depthwise ones in f32, 60 of "
+     "gemm: measure drawn products (default: 60 general ones, 40 of few rows); conv: measure N drawn "
+     "convolutions of each kind (default: 80 dense and 60 depthwise ones in f32, 60 of "
      "bytes); networks: draw N layers (default: 40), and compare the number of instructions of each on "
      "RISC-V P "
      "with its lower bound"},
@@ -177,8 +178,9 @@ const struct uk_option uk_options[] = {
      "bench/conv_shapes.txt"},
     {"--type", "TYPE", UK_OPTION_CHOICE, GEMM, FIELD(type), 0, "f32 f64",
      "element type of the product: f32 (default) or f64"},
-    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8",
-     "element type: f32 (default); gemm: f64; conv: u8i8, images of u8 and weights of i8"},
+    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8 i8i8 bf16 f16",
+     "element type: f32 (default); gemm: f64, and with B packed beforehand u8i8 (A of u8, B of i8), i8i8, "
+     "bf16, f16; conv: u8i8, images of u8 and weights of i8"},
     {"--machine", "ROW", UK_OPTION_TEXT, GEMM, FIELD(machine), 0, NULL,
      "explain for another core, with its caches and instruction set; uk machine --list prints the names"},
     {"--plan", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(plan), 0, NULL,

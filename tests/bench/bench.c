@@ -13,6 +13,7 @@
 #include <time.h>
 #include <cmocka.h>
 #include "bench.h"
+#include "registry/half.h"
 
 static void median(void **state) {
     (void)state;
@@ -251,6 +252,131 @@ static void checked_products(void **state) {
         }
 }
 
+/* Plain loops; the second and further elements of C, as many as state[0] says, get the smallest error. */
+static void multiply_packed(struct bench_call *call, long calls) {
+    const struct bench_product *p = call->product;
+    (void)calls;
+    for (int64_t i = 0; i < p->m * p->n; i++) {
+        double sum = 0;
+        for (int64_t l = 0; l < p->k; l++) {
+            const int64_t a = i / p->n * p->k + l, b = l * p->n + i % p->n;
+            const uint16_t *ha = p->a, *hb = p->b;
+            sum += p->type == BENCH_U8I8   ? ((const uint8_t *)p->a)[a] * ((const int8_t *)p->b)[b]
+                   : p->type == BENCH_I8I8 ? ((const int8_t *)p->a)[a] * ((const int8_t *)p->b)[b]
+                   : p->type == BENCH_BF16 ? uk_from_bf16(ha[a]) * uk_from_bf16(hb[b])
+                                           : uk_from_f16(ha[a]) * uk_from_f16(hb[b]);
+        }
+        if (bench_is_bytes(p->type))
+            ((int32_t *)p->c)[i] = (int32_t)sum;
+        else
+            ((float *)p->c)[i] = (float)sum;
+    }
+    for (int64_t i = 1; i <= *(const int *)call->state[0]; i++)
+        if (bench_is_bytes(p->type))
+            ((int32_t *)p->c)[i]++;
+        else
+            ((float *)p->c)[i] += 1.0f / 1024;
+}
+
+/* Wrong elements of exact sums are counted, each type's. */
+static void counted_elements(void **state) {
+    (void)state;
+    const struct bench_shape shape = {.m = 6, .n = 7, .k = 300};
+    const struct bench_library library = {.name = "plain", .repeat = multiply_packed};
+    for (enum bench_type type = BENCH_U8I8; type < BENCH_TYPES; type++)
+        for (int errors = 0; errors < 3; errors++) {
+            struct bench_product p;
+            struct bench_call call = {.library = &library, .product = &p, .state = {&errors}};
+            int64_t compared = 0;
+            assert_int_equal(bench_product_create(&p, &shape, type), UK_OK);
+            assert_int_equal(bench_product_wrong(&p, &call, &compared), errors);
+            assert_true(compared >= 42);
+            bench_product_free(&p);
+        }
+}
+
+/* Bytes cover their range, so that sums of two products exceed i16. */
+static void drawn_bytes(void **state) {
+    (void)state;
+    struct bench_product p;
+    int least = 0, most = 0, most_a = 0;
+    assert_int_equal(
+        bench_product_create(&p, &(struct bench_shape){.m = 100, .n = 100, .k = 100}, BENCH_U8I8), UK_OK);
+    for (int i = 0; i < 10000; i++) {
+        const int b = ((const int8_t *)p.b)[i], a = ((const uint8_t *)p.a)[i];
+        least = b < least ? b : least;
+        most = b > most ? b : most;
+        most_a = a > most_a ? a : most_a;
+    }
+    assert_true(least == -128 && most == 127 && most_a == 255);
+    bench_product_free(&p);
+}
+
+static void loops(void **state) {
+    (void)state;
+    assert_null(bench_loop_of(BENCH_F16, "uk_sgemm_6x16_avx2_asm"));
+    assert_null(bench_loop_of(BENCH_BF16, "uk_bgemm_4x8_generic_c"));
+    static const struct {
+        enum bench_type type;
+        const char *kernel, *instruction;
+    } expected[] = {
+        {BENCH_U8I8, "uk_igemm_ra_6x32_avx2_intrin", "vpmaddwd"},
+        {BENCH_I8I8, "uk_i8gemm_12x32_avx512vnni_intrin", "vpdpbusd"},
+        {BENCH_I8I8, "uk_i8gemm_ra_32x32_amxint8_intrin", "tdpbusd"},
+        {BENCH_BF16, "uk_bgemm_ra_12x32_avx512bf16_intrin", "vdpbf16ps"},
+        {BENCH_BF16, "uk_bgemm_ra_32x32_amxbf16_intrin", "tdpbf16ps"},
+    };
+    __builtin_cpu_init();
+    const bool runs[] = {__builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("avx512vnni") != 0,
+                         false, __builtin_cpu_supports("avx512bf16") != 0, false};
+    for (int i = 0; i < 5; i++) {
+        const struct bench_loop *loop = bench_loop_of(expected[i].type, expected[i].kernel);
+        assert_non_null(loop);
+        assert_string_equal(loop->name, expected[i].instruction);
+        if (loop->state == UK_STATE_NONE ? runs[i] : !uk_state_load(loop->state)) {
+            uk_state_release(loop->state);
+            assert_true(bench_loop_rate(loop, 1) > 1e9);
+        } else if (loop->state != UK_STATE_NONE) {
+            assert_true(bench_loop_rate(loop, 1) == 0);
+        }
+    }
+}
+
+static void drawn_shapes(void **state) {
+    (void)state;
+    struct bench_shapes s, again;
+    int multiples = 0;
+    assert_int_equal(bench_shapes_sweep(&s, BENCH_BF16, 0, 1), UK_OK);
+    assert_int_equal(bench_shapes_sweep(&again, BENCH_BF16, 0, 1), UK_OK);
+    assert_int_equal(s.count, 100);
+    for (int i = 0; i < s.count; i++) {
+        const struct bench_shape *p = &s.shape[i];
+        assert_true(p->m == again.shape[i].m && p->n == again.shape[i].n && p->k == again.shape[i].k);
+        if (i >= 60) {
+            assert_string_equal(p->set, "rows");
+            assert_true(p->m >= 1 && p->m <= 16 && 2 * p->n * p->k > 3900000 && 2 * p->n * p->k < 65000000);
+            continue;
+        }
+        assert_true(p->m >= 16 && p->m <= 2048 && p->n >= 32 && p->n <= 4096 && p->k >= 32 && p->k <= 4096);
+        const int count = (p->m % 16 == 0) + (p->n % 16 == 0) + (p->k % 16 == 0);
+        assert_true(count == 0 || count == 3);
+        multiples += count == 3;
+    }
+    assert_true(multiples >= 20 && multiples <= 40);
+    bench_shapes_free(&s);
+    bench_shapes_free(&again);
+}
+
+static void missing_packed_libraries(void **state) {
+    (void)state;
+    struct bench_library l[BENCH_PACKED_LIBRARIES];
+    bench_packed_libraries_open(l, "/nonexistent", 0, 1);
+    for (int i = 0; i < BENCH_PACKED_LIBRARIES - 1; i++) {
+        assert_true(l[i].missing);
+        assert_non_null(strstr(l[i].detail, "not installed; ./uk-setup peers"));
+    }
+}
+
 static void missing_libraries(void **state) {
     (void)state;
     struct bench_library l[BENCH_LIBRARIES];
@@ -331,6 +457,11 @@ static void arguments(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shapes),
                                        cmocka_unit_test(checked_products),
+                                       cmocka_unit_test(counted_elements),
+                                       cmocka_unit_test(drawn_bytes),
+                                       cmocka_unit_test(loops),
+                                       cmocka_unit_test(drawn_shapes),
+                                       cmocka_unit_test(missing_packed_libraries),
                                        cmocka_unit_test(missing_libraries),
                                        cmocka_unit_test(median),
                                        cmocka_unit_test(declarations),

@@ -96,6 +96,32 @@ for b in peer:
         assert b[key] > 0, (b["name"], key, b[key])
 END
 
+# Products whose B is packed beforehand: each type has ours as a program, with B packed and unpacked, and u8i8 also as a
+# function. Results are exact.
+for type in u8i8 i8i8 bf16 f16; do
+    expect 0 "MKL: not installed.*ONNX Runtime: not installed.*one, $type, .*B unpacked.*3x3x3 NN .*5x6x7 TT .*4x5x6 NT\\+ on-top .*\\| one \\| 8 \\|" '' \
+        gemm --shapes=tiny.txt --set=one --type=$type --json=$type.json
+done
+/usr/bin/python3 - <<'END' || fail "the JSON of packed products"
+import json
+
+for kind in "u8i8", "i8i8", "bf16", "f16":
+    run = json.load(open(f"{kind}.json", encoding="utf-8"))["benchmarks"]
+    count = {library: sum(b["library"] == library for b in run) for library in ("ukernels", "B unpacked", "called", "called, B unpacked")}
+    called = 8 if kind == "u8i8" else 0
+    assert list(count.values()) == [8, 8, called, called], (kind, count)
+    for b in run:
+        assert f"/{kind}/" in b["name"] and b["wrong_elements"] == 0 < b["compared_elements"], b
+        assert b["library"] != "ukernels" or (b["percent_of_bound"] > 0 and "kernels" in b), b
+END
+
+# The same seed draws the same shapes.
+for seed in 3 3 4; do
+    expect 0 'rows, i8i8.*lowest 5 %.*\| rows \| 2 \|' '' gemm --type=i8i8 --sweep=2 --seed=$seed --set=rows --peers=none --json=sweep.json
+    /usr/bin/python3 -c 'import json; run = json.load(open("sweep.json")); print(run["context"]["seed"], *[b["name"] for b in run["benchmarks"]])' >>names
+done
+[[ $(sort -u names | wc -l) == 2 ]] || fail "the shapes of a sweep"
+
 expect 1 'two/16x17x18/TN/.*: slower, .*compared with faster_then.json: 1 slower, 0 faster, 0 within noise, 0 not in both' '' \
     gemm --shapes tiny.txt --set two --peers none --compare faster_then.json
 expect 0 ': faster, .*0 slower, 1 faster' '' gemm --shapes tiny.txt --set two --peers none --compare=slower_then.json
@@ -164,7 +190,10 @@ expect 1 '' 'not a file of uk bench --json' gemm --shapes tiny.txt --compare bad
 expect 1 '' 'old.json: cannot read' gemm --shapes tiny.txt --compare old.json
 expect 2 '' "unknown set 'three'" gemm --shapes tiny.txt --set one,three
 expect 2 '' "no library's name begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib
-expect 2 '' 'type=f16 is unknown; use one of f32, f64' gemm --type f16
+expect 2 '' 'type=w2 is unknown; use one of f32, f64, u8i8, i8i8, bf16, f16' gemm --type w2
+expect 2 '' 'seed is only for --sweep' gemm --seed=1
+expect 2 '' 'sweep draws the shapes; leave out --shapes' gemm --sweep --shapes tiny.txt
+expect 2 '' "unknown set 'dense'; the sets are general, rows" gemm --sweep=1 --set dense
 expect 2 '' 'expected native, x86_64-avx2' gemm --target interp
 expect 2 '' "takes no 'more'" gemm more
 expect 2 '' 'are for uk bench gemm' "$kernel" --set small

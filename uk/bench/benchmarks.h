@@ -86,12 +86,41 @@ int uk_bench_choose_libraries(const char *list, struct bench_library *libraries,
 /* Sets the instruction set by --target, and the threads, through the environment, like a user of any library
  * would; must precede the first call. Exit status. */
 int uk_bench_choose_target(const struct uk_arguments *a, int threads, int *isa);
+/* Binds the process to the CPU that it runs on and to the next ones that it may use, one for each thread:
+ * libraries have as many threads as there are CPUs that they may use. Exit status. */
+int uk_bench_bind_to_cpus(int threads);
 
 /* ---- own_products.c ---- */
 
 struct bench_library;
 /* Sets two libraries: uk_sgemm and uk_dgemm called like BLAS, and the same with plans made beforehand. */
 void uk_bench_own_products(struct bench_library *libraries, int isa, int threads);
+
+/* ---- own_packed.c ---- */
+
+/* Sets ours for bytes, bf16 and f16: programs, then functions of libukernels if there are any; each with B
+ * packed beforehand and without. */
+enum { UK_BENCH_OWN_PACKED = 4 };
+void uk_bench_own_packed(struct bench_library *libraries, const struct uk_arguments *a, enum bench_type type,
+                         int isa, int threads);
+
+/* ---- own_program.c ---- */
+
+/* How programs are compiled; handle[0] of the library. */
+struct uk_bench_own_options {
+    const char *target;
+    bool plain_loops;
+};
+
+enum { UK_BENCH_TENSORS = 4 };
+
+/* Compiles the program and packs its tensor 1, unless the library's weights are arguments. False: it printed
+ * why not. */
+bool uk_bench_begin_program(struct bench_call *call, const char *text, void *const tensors[UK_BENCH_TENSORS]);
+void uk_bench_repeat_program(struct bench_call *call, long calls);
+void uk_bench_end_program(struct bench_call *call);
+/* The kernels of the program, separated by commas. */
+const char *uk_bench_own_kernels(const struct bench_call *call);
 
 /* ---- networks.c ---- */
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk bench conv: compares our convolutions with other libraries' on sets of shapes or on drawn ones, measured
  * in alternation and relative to the peak. */
-#define _GNU_SOURCE
-#include <sched.h>
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,32 +49,13 @@ static int check_options(const struct uk_arguments *a) {
     if (a->positionals > 1)
         return uk_complain(UK_EXIT_USAGE, "uk bench conv takes no '%s'; --set chooses shapes",
                            a->positional[1]);
-    if (a->type && !strcmp(a->type, "f64"))
-        return uk_complain(UK_EXIT_USAGE, "--type=f64 is for uk bench gemm; use f32 or u8i8");
+    if (a->type && strcmp(a->type, "f32") && strcmp(a->type, "u8i8"))
+        return uk_complain(UK_EXIT_USAGE, "--type=%s is for uk bench gemm; use f32 or u8i8", a->type);
     if (a->sweep && a->shapes)
         return uk_complain(UK_EXIT_USAGE, "--sweep draws the shapes; leave out --shapes");
     if (!a->sweep && uk_repeated_option(a, "--seed", 0))
         return uk_complain(UK_EXIT_USAGE, "--seed is only for --sweep, which draws shapes; leave it out");
     return uk_bench_plot_check(a);
-}
-
-/* Binds the process to the CPU that it runs on and to the next ones that it may use, one for each thread:
- * libraries have as many threads as there are CPUs that they may use. */
-static int bind_to_cpus(int threads) {
-    cpu_set_t all, some;
-    const int first = sched_getcpu();
-    CPU_ZERO(&some);
-    if (first < 0 || sched_getaffinity(0, sizeof all, &all))
-        return uk_complain(UK_EXIT_WRONG, "the CPUs of the process are unknown");
-    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&some) < threads; i++)
-        if (CPU_ISSET((first + i) % CPU_SETSIZE, &all))
-            CPU_SET((first + i) % CPU_SETSIZE, &some);
-    if (CPU_COUNT(&some) < threads)
-        return uk_complain(UK_EXIT_USAGE, "--threads=%d: the process may use only %d CPU%s", threads,
-                           CPU_COUNT(&some), CPU_COUNT(&some) > 1 ? "s" : "");
-    return sched_setaffinity(0, sizeof some, &some)
-               ? uk_complain(UK_EXIT_WRONG, "the process cannot be bound to CPUs; use taskset")
-               : UK_EXIT_OK;
 }
 
 /* ---- one shape ---- */
@@ -244,7 +224,7 @@ int uk_bench_conv(const struct uk_arguments *a) {
     if (!status)
         status = read_shapes(&s);
     if (!status)
-        status = bind_to_cpus(s.how.threads);
+        status = uk_bench_bind_to_cpus(s.how.threads);
     if (!status)
         status = open_libraries(&s);
     s.result = calloc((size_t)s.chosen + 1, sizeof *s.result);

@@ -49,8 +49,6 @@ struct conv_line {
 /* Opens ours and plain loops. */
 void uk_bench_own_convolutions(struct bench_library *ours, struct bench_library *plain,
                                const struct uk_arguments *a, const struct bench_conv_options *how);
-/* The kernels of one of our calls, separated by commas. */
-const char *uk_bench_own_kernels(const struct bench_call *call);
 
 /* ---- called_convolutions.c ---- */
 

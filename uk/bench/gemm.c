@@ -12,14 +12,20 @@
 #include "time_program.h"
 #include "machine/machine.h"
 
+/* True if the type's B is packed before the time is taken. */
+static bool is_packed(const struct gemm_session *s) {
+    return bench_elements[s->type].is_packed;
+}
+
 /* ---- selection ---- */
 
 /* Removes the sets that --set does not name. */
 static int choose_shapes(struct gemm_session *s) {
     struct bench_shapes *all = &s->shapes;
     const char *list = s->a->set;
-    const int status = uk_bench_check_sets(list, all->count ? all->shape->set : NULL, sizeof *all->shape,
-                                           all->count, "square, small, skinny");
+    const int status =
+        uk_bench_check_sets(list, all->count ? all->shape->set : NULL, sizeof *all->shape, all->count,
+                            s->a->sweep ? "general, rows" : "square, small, skinny");
     if (status)
         return status;
     for (int i = 0; i < all->count; i++)
@@ -36,8 +42,10 @@ static int read_shapes(struct gemm_session *s) {
     size_t length;
     if (path && !(text = uk_read_file(path, &length)))
         return UK_EXIT_WRONG;
+    const char *usual = is_packed(s) ? bench_packed_shapes_text : bench_shapes_text;
     enum uk_status status =
-        bench_shapes_parse(text ? text : bench_shapes_text, &s->shapes, message, sizeof message);
+        s->a->sweep ? bench_shapes_sweep(&s->shapes, s->type, (int)s->a->drawn, (uint64_t)s->a->seed)
+                    : bench_shapes_parse(text ? text : usual, &s->shapes, message, sizeof message);
     free(text);
     if (status)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", path ? path : "shapes",
@@ -48,11 +56,34 @@ static int read_shapes(struct gemm_session *s) {
 /* Sets instruction set and threads. Exit status. */
 static int warm_up(struct gemm_session *s) {
     const struct uk_arguments *a = s->a;
-    s->type = a->type && !strcmp(a->type, "f64") ? BENCH_F64 : BENCH_F32;
-    if (a->type && !strcmp(a->type, "u8i8"))
-        return uk_complain(UK_EXIT_USAGE, "--type=u8i8 is for uk bench conv; use f32 or f64");
+    while (a->type && strcmp(a->type, bench_elements[s->type].name))
+        s->type++;
+    if (a->sweep && a->shapes)
+        return uk_complain(UK_EXIT_USAGE, "--sweep draws the shapes; leave out --shapes");
+    if (!a->sweep && uk_repeated_option(a, "--seed", 0))
+        return uk_complain(UK_EXIT_USAGE, "--seed is only for --sweep, which draws shapes; leave it out");
     s->threads = a->threads ? (int)a->threads : 1;
-    return uk_bench_choose_target(a, s->threads, &s->isa);
+    const int status = uk_bench_choose_target(a, s->threads, &s->isa);
+    return !status && is_packed(s) ? uk_bench_bind_to_cpus(s->threads) : status;
+}
+
+/* Opens ours and the peers. Exit status. */
+static int open_libraries(struct gemm_session *s) {
+    const char *directory = bench_peers_directory();
+    if (is_packed(s)) {
+        s->ours = UK_BENCH_OWN_PACKED;
+        s->libraries = s->ours + BENCH_PACKED_LIBRARIES;
+        uk_bench_own_packed(s->library, s->a, s->type, s->isa, s->threads);
+        bench_packed_libraries_open(s->library + s->ours, directory, s->isa, s->threads);
+        return uk_bench_choose_libraries(s->a->peers, s->library + 1, s->libraries - 1,
+                                         "oneDNN, MKL, ONNX, called, B");
+    }
+    s->ours = GEMM_OURS;
+    s->libraries = GEMM_LIBRARIES;
+    uk_bench_own_products(s->library, s->isa, s->threads);
+    bench_libraries_open(s->library + s->ours, directory, s->isa, s->threads);
+    return uk_bench_choose_libraries(s->a->peers, s->library + s->ours, BENCH_LIBRARIES,
+                                     "OpenBLAS, MKL, BLIS, libxsmm, oneDNN");
 }
 
 /* Read rate over half of the cache, in whole pages; 0: the row has no such cache. */
@@ -66,7 +97,8 @@ static double read_cache(int isa, const struct uk_cache *cache) {
  * threads. */
 static double round_cost(const struct gemm_session *s, const struct bench_shape *shape, double *call) {
     double flops = 2.0 * (double)shape->m * (double)shape->n * (double)shape->k;
-    double bytes = 4.0 * ((double)shape->m * (double)shape->k + (double)shape->k * (double)shape->n);
+    double bytes = (double)bench_elements[s->type].factor *
+                   ((double)shape->m * (double)shape->k + (double)shape->k * (double)shape->n);
     double computes = 1.5 * flops / s->peak,
            moves = bytes > 16e6 && s->bandwidth > 0 ? bytes / s->bandwidth : 0;
     *call = computes > moves ? computes : moves;
@@ -76,7 +108,7 @@ static double round_cost(const struct gemm_session *s, const struct bench_shape 
 /* Contenders per round; ours and the best peer are measured twice. */
 static int contenders_for(const struct gemm_session *s, enum bench_form form) {
     int count = 0;
-    for (int i = 0; i < GEMM_LIBRARIES; i++)
+    for (int i = 0; i < s->libraries; i++)
         count += !s->library[i].missing && s->library[i].forms[form];
     return count > 1 ? count + 2 : count;
 }
@@ -127,33 +159,63 @@ static void repeat(void *user, long calls) {
 }
 
 /* Collects the libraries that offer and compute the product, until the time is up. An error if ours does
- * not. */
+ * not. Peers' products of bytes may be wrong, since some saturate sums of two products. */
 static int gather(struct gemm_session *s, struct gemm_line *l, const struct bench_product *p) {
     char text[64];
     uk_bench_shape_text(l->shape, text, sizeof text);
-    for (int i = 0; i < GEMM_LIBRARIES; i++) {
+    for (int i = 0; i < s->libraries; i++) {
         struct bench_library *library = &s->library[i];
         struct bench_call *call = &l->call[l->count];
         *call = (struct bench_call){.library = library, .product = p};
         if (library->missing || !library->forms[l->shape->form] || is_over(s))
             continue;
         bool offered = library->begin(call);
-        if (!offered && i < GEMM_OURS)
+        if (!offered && i < s->ours)
             return uk_complain(UK_EXIT_WRONG, "%s: %s cannot be planned here", text, library->name);
         if (!offered)
             continue;
-        if (bench_product_check(p, call)) {
+        const int64_t wrong = l->wrong[l->count] = bench_product_wrong(p, call, &l->compared);
+        if (wrong && i >= s->ours && bench_is_bytes(s->type))
+            fprintf(stderr, "%s: %lld of %lld compared elements of its result for %s are wrong\n",
+                    library->name, (long long)wrong, (long long)l->compared, text);
+        if (!wrong || (i >= s->ours && bench_is_bytes(s->type))) {
             l->contender[l->count++] =
                 (struct bench_contender){.name = library->name, .repeat = repeat, .user = call};
             continue;
         }
         if (library->end)
             library->end(call);
-        if (i < GEMM_OURS)
+        if (i < s->ours)
             return uk_complain(UK_EXIT_WRONG, "%s: the result of %s is wrong", text, library->name);
         fprintf(stderr, "%s: its result for %s is wrong, so it is excluded\n", library->name, text);
     }
     return UK_EXIT_OK;
+}
+
+/* Takes times and ratios from the fastest samples: where a library computes on a thread of its own, other
+ * processes' time cannot be told apart. */
+static void use_fastest(struct bench_contender *contender, int count) {
+    for (int i = 0; i < count; i++) {
+        struct bench_contender *c = &contender[i];
+        c->percent *= c->seconds / c->fastest;
+        c->seconds = c->fastest;
+        c->ratio = c->fastest / contender[0].fastest;
+    }
+}
+
+/* Chooses the loop that the shares of the peak refer to, and computes the bound: all multiply-adds at its
+ * rate, or reading B. */
+static void set_bound(struct gemm_session *s, struct gemm_line *l) {
+    const struct bench_shape *shape = l->shape;
+    const int64_t bytes = shape->k * shape->n * (int64_t)bench_elements[s->type].factor / 1024 * 1024;
+    const struct bench_loop *loop = bench_loop_of(s->type, uk_bench_own_kernels(&l->call[0]));
+    const double peak = loop ? bench_loop_rate(loop, s->threads) : bench_peak(s->isa, s->threads),
+                 rate = bytes ? bench_read_rate(s->isa, bytes) : 0;
+    l->plan.loop = loop;
+    l->plan.whole_process = true;
+    l->bound = peak > 0 ? l->plan.flops / peak : 0;
+    if (rate > 0 && (double)bytes / rate > l->bound)
+        l->bound = (double)bytes / rate;
 }
 
 /*
@@ -165,9 +227,11 @@ static enum uk_status measure_best(struct gemm_line *l) {
     struct bench_plan plan = l->plan;
 
     for (int i = 1; i < l->count; i++)
-        if (i == 1 || l->contender[i].ratio < pair[1].ratio)
+        if (!l->call[i].library->is_own && (!pair[1].name || l->contender[i].ratio < pair[1].ratio))
             pair[1] = l->contender[i];
-    enum uk_status status = l->count > 1 ? bench_paired(&plan, pair, 2) : UK_OK;
+    enum uk_status status = pair[1].name ? bench_paired(&plan, pair, 2) : UK_OK;
+    if (plan.whole_process && pair[1].name)
+        use_fastest(pair, 2);
     l->best = pair[1]; /* from the first measurement if the time is up */
     return status;
 }
@@ -191,7 +255,13 @@ static int measure(struct gemm_session *s, const struct bench_shape *shape, int 
     if (!exit)
         exit = gather(s, l, &p);
     const bool in_time = !exit && !is_over(s);
-    if (in_time && !(status = bench_paired(&l->plan, l->contender, l->count)) && l->plan.rounds)
+    if (in_time && is_packed(s))
+        set_bound(s, l);
+    if (in_time)
+        status = bench_paired(&l->plan, l->contender, l->count);
+    if (in_time && l->plan.whole_process && !status && l->plan.rounds)
+        use_fastest(l->contender, l->count);
+    if (in_time && !status && l->plan.rounds)
         status = measure_best(l);
     if (!exit && status)
         exit = uk_complain(UK_EXIT_WRONG, "measuring failed: %s", uk_status_text(status));
@@ -239,16 +309,13 @@ int uk_bench_gemm(const struct uk_arguments *a) {
         status = warm_up(&s);
     if (!status)
         status = read_shapes(&s);
-    if (!status) {
-        uk_bench_own_products(s.library, s.isa, s.threads);
-        bench_libraries_open(s.library + GEMM_OURS, bench_peers_directory(), s.isa, s.threads);
-        status = uk_bench_choose_libraries(a->peers, s.library + GEMM_OURS, BENCH_LIBRARIES,
-                                           "OpenBLAS, MKL, BLIS, libxsmm, oneDNN");
-    }
+    if (!status)
+        status = open_libraries(&s);
     s.set = calloc((size_t)s.chosen + 1, sizeof *s.set);
     s.peaks = calloc((size_t)s.chosen + 1, sizeof *s.peaks);
+    s.ratios = calloc((size_t)s.chosen + 1, sizeof *s.ratios);
     s.json = uk_bench_json();
-    if (!status && (!s.set || !s.peaks || !s.json))
+    if (!status && (!s.set || !s.peaks || !s.ratios || !s.json))
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status) {
         s.peak = bench_peak(s.isa, s.threads) * (s.type == BENCH_F64 ? 0.5 : 1);
@@ -268,6 +335,7 @@ int uk_bench_gemm(const struct uk_arguments *a) {
     cJSON_Delete(s.json);
     free(s.set);
     free(s.peaks);
+    free(s.ratios);
     bench_shapes_free(&s.shapes);
     return status;
 }

@@ -6,13 +6,18 @@
 #include <stdio.h>
 #include "benchmarks.h"
 
-/* Our own libraries come first: calls like BLAS's, and plans. */
+/* Our own libraries come first: calls like BLAS's, and plans; of types whose B is packed, those of
+ * own_packed.c. */
 enum { GEMM_OURS = 2, GEMM_LIBRARIES = GEMM_OURS + BENCH_LIBRARIES };
+_Static_assert((int)UK_BENCH_OWN_PACKED + (int)BENCH_PACKED_LIBRARIES <= (int)GEMM_LIBRARIES,
+               "there is room");
 
 struct gemm_set {
     char name[BENCH_NAME];
     enum bench_form form;
-    int shapes, losses; /* losses: shapes slower than 0.97 x the best peer */
+    /* first: index of its first ratio; compared: shapes with a peer; losses: those slower than 0.97 x the
+     * best */
+    int first, shapes, compared, losses;
     double log_ratio, worst, percent;
     char worst_shape[64];
     const char *worst_peer;
@@ -25,10 +30,12 @@ struct gemm_session {
     int threads;
     double peak;              /* an estimate, later the median of the peaks measured next to the samples */
     double *peaks;            /* per shape measured */
+    double *ratios;           /* per shape that a peer computes: our speed relative to the best */
     double bandwidth, l1, l2; /* bytes per second that one thread reads from memory, L1, L2 */
     /* deadline: in bench_seconds(), 0: none; printed: time of the last progress line */
     double deadline, printed;
     struct bench_library library[GEMM_LIBRARIES];
+    int ours, libraries; /* number of libraries that are ours, and of all */
     struct bench_shapes shapes;
     int chosen, done; /* numbers of shapes */
     FILE *table;
@@ -44,7 +51,9 @@ struct gemm_line {
     struct bench_contender contender[GEMM_LIBRARIES]; /* ours is first */
     int count;
     struct bench_plan plan;
-    struct bench_contender best; /* best peer, measured again; no name: there is none */
+    struct bench_contender best;             /* best peer, measured again; no name: there is none */
+    int64_t wrong[GEMM_LIBRARIES], compared; /* elements of each contender's result */
+    double bound; /* seconds that a call takes at least by the measured rates; 0: not computed */
 };
 
 /* Writes the product's sizes and form, and + if it is added to C. */

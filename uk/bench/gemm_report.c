@@ -14,16 +14,25 @@ void uk_bench_shape_text(const struct bench_shape *s, char *text, size_t size) {
              form_text(s), s->beta != 0 ? "+" : "");
 }
 
+/* The first library that has a column of its own: the first peer, or ours after the compared one. */
+static int others(const struct gemm_session *s) {
+    return bench_elements[s->type].is_packed ? 1 : s->ours;
+}
+
 static void print_header(struct gemm_session *s, const struct bench_shape *shape) {
-    fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, s->type == BENCH_F64 ? "f64" : "f32",
+    fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, bench_elements[s->type].name,
             bench_isas[s->isa].name, s->threads, s->threads > 1 ? "s" : "",
             shape->form == BENCH_RESOLVED ? ", resolved calls" : "");
-    fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | x best | %-18s ", "m x n x k", "best peer");
-    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+    fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | ", "m x n x k");
+    if (bench_elements[s->type].is_packed)
+        fprintf(s->table, "us | peak of | %% of bound | ");
+    fprintf(s->table, "x best | %-18s ", "best peer");
+    for (int i = others(s); i < s->libraries; i++)
         if (!s->library[i].missing && s->library[i].forms[shape->form])
             fprintf(s->table, "| %s ", s->library[i].name);
-    fprintf(s->table, "|\n|---|---:|---:|---:|---");
-    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+    fprintf(s->table, "|\n|---|---:|---:%s|---:|---",
+            bench_elements[s->type].is_packed ? "|---:|---|---:" : "");
+    for (int i = others(s); i < s->libraries; i++)
         if (!s->library[i].missing && s->library[i].forms[shape->form])
             fprintf(s->table, "|---:");
     fprintf(s->table, "|\n");
@@ -36,11 +45,14 @@ static void print_line(struct gemm_session *s, const struct gemm_line *l) {
     snprintf(name, sizeof name, "%s%s%s", text, *l->shape->label ? " " : "", l->shape->label);
     fprintf(s->table, "| %-22s | %7.1f | %9.1f | ", name, 1e-9 * l->plan.flops / ours->seconds,
             ours->percent);
+    if (l->bound > 0)
+        fprintf(s->table, "%.1f | %s | %.1f | ", 1e6 * ours->seconds,
+                l->plan.loop ? l->plan.loop->name : "FMA", 100 * l->bound / ours->seconds);
     if (l->best.name)
         fprintf(s->table, "%6.3f | %-18s ", l->best.ratio, l->best.name);
     else
         fprintf(s->table, "%6s | %-18s ", "-", "-");
-    for (int i = GEMM_OURS, at = 1; i < GEMM_LIBRARIES; i++) {
+    for (int i = others(s), at = 1; i < s->libraries; i++) {
         const struct bench_library *library = &s->library[i];
         int width = (int)strlen(library->name);
         if (library->missing || !library->forms[l->shape->form])
@@ -61,7 +73,7 @@ static void record(struct gemm_session *s, const struct gemm_line *l, const stru
         char name[256];
         snprintf(name, sizeof name, "gemm/%s/%lldx%lldx%lld/%s%s/%s/%s/t%d/%s", shape->set,
                  (long long)shape->m, (long long)shape->n, (long long)shape->k, form_text(shape),
-                 shape->beta != 0 ? "+" : "", s->type == BENCH_F64 ? "f64" : "f32", bench_isas[s->isa].name,
+                 shape->beta != 0 ? "+" : "", bench_elements[s->type].name, bench_isas[s->isa].name,
                  s->threads, c->name);
         cJSON *b = uk_bench_record(s->json, name, c, s->threads);
         cJSON_AddStringToObject(b, "library", c->name);
@@ -74,6 +86,12 @@ static void record(struct gemm_session *s, const struct gemm_line *l, const stru
         cJSON_AddNumberToObject(b, "bytes", bench_product_bytes(p));
         cJSON_AddNumberToObject(b, "peak_flops", l->plan.peak);
         cJSON_AddNumberToObject(b, "ours_over_this", c->ratio);
+        cJSON_AddNumberToObject(b, "wrong_elements", (double)l->wrong[i]);
+        cJSON_AddNumberToObject(b, "compared_elements", (double)l->compared);
+        if (l->bound > 0 && !i)
+            cJSON_AddNumberToObject(b, "percent_of_bound", 100 * l->bound / c->seconds);
+        if (l->bound > 0 && !i)
+            cJSON_AddStringToObject(b, "kernels", uk_bench_own_kernels(&l->call[i]));
         cJSON_AddNumberToObject(b, "ours_over_this_low", c->ratio_low);
         cJSON_AddNumberToObject(b, "ours_over_this_high", c->ratio_high);
         if (l->best.name && !strcmp(c->name, l->best.name))
@@ -84,7 +102,7 @@ static void record(struct gemm_session *s, const struct gemm_line *l, const stru
 static struct gemm_set *summary_of(struct gemm_session *s, const struct bench_shape *shape) {
     if (!s->sets || strcmp(s->set[s->sets - 1].name, shape->set)) {
         struct gemm_set *new = &s->set[s->sets++];
-        *new = (struct gemm_set){.form = shape->form};
+        *new = (struct gemm_set){.form = shape->form, .first = s->done};
         memcpy(new->name, shape->set, sizeof new->name);
         print_header(s, shape);
     }
@@ -99,6 +117,7 @@ static void sum_up(struct gemm_session *s, const struct gemm_line *l) {
     if (!best->name)
         return;
     set->log_ratio += log(best->ratio);
+    s->ratios[set->first + set->compared++] = best->ratio;
     set->losses += best->ratio < 0.97;
     if (!set->worst_peer || best->ratio < set->worst) {
         set->worst = best->ratio;
@@ -108,25 +127,27 @@ static void sum_up(struct gemm_session *s, const struct gemm_line *l) {
 }
 
 void uk_bench_keep_line(struct gemm_session *s, const struct gemm_line *l, const struct bench_product *p) {
-    s->peaks[s->done++] = l->plan.peak;
     sum_up(s, l);
+    s->peaks[s->done++] = l->plan.peak;
     print_line(s, l);
     record(s, l, p);
 }
 
 void uk_bench_print_summary(struct gemm_session *s) {
-    fprintf(
-        s->table,
-        "\n### summary\n\n| set | shapes | mean %% of peak | geometric mean x best peer | below 0.97 | worst "
-        "|\n|---|---:|---:|---:|---:|---|\n");
+    fprintf(s->table, "\n### summary\n\n| set | shapes | mean %% of peak | geometric mean x best peer | "
+                      "below 0.97 | median | "
+                      "lowest 5 %% | worst |\n|---|---:|---:|---:|---:|---:|---:|---|\n");
     for (int i = 0; i < s->sets; i++) {
         const struct gemm_set *set = &s->set[i];
         fprintf(s->table, "| %s | %d | %.1f | ", set->name, set->shapes, set->percent / set->shapes);
+        double *ratios = s->ratios + set->first;
+        const double median = bench_median(ratios, set->compared);
         if (set->worst_peer)
-            fprintf(s->table, "%.3f | %d | %.3f: %s, %s |\n", exp(set->log_ratio / set->shapes), set->losses,
-                    set->worst, set->worst_shape, set->worst_peer);
+            fprintf(s->table, "%.3f | %d | %.3f | %.3f | %.3f: %s, %s |\n",
+                    exp(set->log_ratio / set->compared), set->losses, median,
+                    ratios[(set->compared + 19) / 20 - 1], set->worst, set->worst_shape, set->worst_peer);
         else
-            fprintf(s->table, "- | - | - |\n");
+            fprintf(s->table, "- | - | - | - | - |\n");
     }
     fprintf(s->table, "\nPeak, measured between the samples: %.1f GFLOP/s, the median of the shapes.\n",
             1e-9 * s->peak);
@@ -135,10 +156,12 @@ void uk_bench_print_summary(struct gemm_session *s) {
 void uk_bench_add_context(struct gemm_session *s) {
     cJSON *context = cJSON_GetObjectItem(s->json, "context"),
           *peers = cJSON_AddObjectToObject(context, "peers");
-    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+    for (int i = others(s); i < s->libraries; i++)
         cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
     cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
     cJSON_AddNumberToObject(context, "threads", s->threads);
+    if (s->a->sweep)
+        cJSON_AddNumberToObject(context, "seed", (double)s->a->seed);
     cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
     cJSON_AddNumberToObject(context, "l1_bytes_per_second", s->l1);
     cJSON_AddNumberToObject(context, "l2_bytes_per_second", s->l2);
@@ -150,6 +173,6 @@ void uk_bench_print_conditions(struct gemm_session *s) {
             cJSON_GetStringValue(cJSON_GetObjectItem(context, "cpu")),
             cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail, 1e-9 * s->l1,
             1e-9 * s->l2, 1e-9 * s->bandwidth);
-    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+    for (int i = others(s); i < s->libraries; i++)
         fprintf(s->table, "- %s: %s\n", s->library[i].name, s->library[i].detail);
 }

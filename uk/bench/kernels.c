@@ -338,8 +338,8 @@ int uk_command_bench(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE, "--state is for uk bench networks; leave it out");
     if (!is_conv && a->weights)
         return uk_complain(UK_EXIT_USAGE, "--weights is for uk bench conv; leave it out");
-    if (!is_conv && (a->sweep || uk_repeated_option(a, "--seed", 0)))
-        return uk_complain(UK_EXIT_USAGE, "%s is for uk bench conv and uk bench networks; leave it out",
+    if (!is_gemm && !is_conv && (a->sweep || uk_repeated_option(a, "--seed", 0)))
+        return uk_complain(UK_EXIT_USAGE, "%s is for uk bench gemm, conv and networks; leave it out",
                            a->sweep ? "--sweep" : "--seed");
     if ((a->histogram || a->cycles) && (a->is_static || is_gemm || is_conv || !uk_is_emulated(a->target)))
         return uk_complain(UK_EXIT_USAGE,

@@ -3,25 +3,8 @@
  * packed before the time is taken, as networks do it. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "conv.h"
-#include "tensorize.h"
-
-/* How the programs are compiled; handle[0] of the library. */
-struct own_options {
-    const char *target;
-    bool plain_loops;
-};
-
-struct own {
-    struct uk_context *context;
-    struct uk_program *program;
-    struct uk_module *module;
-    void *packed;
-    void *tensors[4]; /* arguments, in order */
-    char kernels[512];
-};
 
 /* ---- the text ---- */
 
@@ -123,83 +106,22 @@ static void write_program(char *text, size_t size, const struct bench_convolutio
 
 /* ---- the call ---- */
 
-static void end_own(struct bench_call *call) {
-    struct own *o = call->state[0];
-    uk_module_destroy(o->module);
-    uk_program_destroy(o->program);
-    uk_context_destroy(o->context);
-    free(o->packed);
-    free(o);
-}
-
-static void list_kernels(struct own *o) {
-    size_t used = 0;
-    for (int i = 0; uk_module_kernel(o->module, i) && used < sizeof o->kernels; i++)
-        used += (size_t)snprintf(o->kernels + used, sizeof o->kernels - used, "%s%s", i ? ", " : "",
-                                 uk_module_kernel(o->module, i));
-}
-
-/* Packs the weights, tensor 1, if they are constant. */
-static enum uk_status pack(struct own *o, const struct bench_convolution *v, bool weights_are_arguments) {
-    const bool bytes = v->type == BENCH_CONV_U8I8;
-    void *const tensors[] = {v->x, v->f, bytes ? v->scale : v->y, v->y};
-    memcpy(o->tensors, tensors, sizeof tensors);
-    if (weights_are_arguments)
-        return UK_OK;
-    const int64_t size = uk_module_packed_bytes(o->module, NULL, 1);
-    if (size < 0)
-        return UK_INVALID_SIZE;
-    o->tensors[1] = o->packed = aligned_alloc(4096, ((size_t)size + 4095) / 4096 * 4096 + 4096);
-    return o->packed ? (enum uk_status)uk_module_pack(o->module, NULL, 1, v->f, o->packed) : UK_OUT_OF_MEMORY;
-}
-
 static bool begin_own(struct bench_call *call) {
-    const struct own_options *how = call->library->handle[0];
-    const bool weights_are_arguments = call->library->weights_are_arguments;
-    const struct uk_options options = {
-        .target = how->target, .plain_loops = how->plain_loops, .threads = call->library->threads};
-    struct own *o = call->state[0] = calloc(1, sizeof *o);
+    const struct bench_convolution *v = call->convolution;
     char text[2048];
-    if (!o || !(o->context = uk_context_create())) {
-        free(o);
-        return false;
-    }
-    write_program(text, sizeof text, call->convolution, weights_are_arguments);
-    enum uk_status status = uk_program_parse(o->context, "convolution.uk", text, strlen(text), &o->program);
-    if (!status)
-        status = uk_compile(o->program, &options, &o->module);
-    if (!status)
-        status = pack(o, call->convolution, weights_are_arguments);
-    if (!status) {
-        list_kernels(o);
-        return true;
-    }
-    const char *message = uk_context_message(o->context);
-    fprintf(stderr, "%s\n%s", *message ? message : uk_status_text(status), text);
-    end_own(call);
-    return false;
-}
-
-/* A call that fails leaves Y as it was, which the check finds. */
-static void repeat_own(struct bench_call *call, long calls) {
-    const struct own *o = call->state[0];
-    for (long i = 0; i < calls; i++)
-        uk_module_call(o->module, NULL, NULL, o->tensors);
-}
-
-const char *uk_bench_own_kernels(const struct bench_call *call) {
-    return ((const struct own *)call->state[0])->kernels;
+    write_program(text, sizeof text, v, call->library->weights_are_arguments);
+    return uk_bench_begin_program(call, text, (void *const[]){v->x, v->f, v->scale ? v->scale : v->y, v->y});
 }
 
 void uk_bench_own_convolutions(struct bench_library *ours, struct bench_library *plain,
                                const struct uk_arguments *a, const struct bench_conv_options *how) {
-    static struct own_options own[2];
-    own[0] = (struct own_options){.target = a->target};
-    own[1] = (struct own_options){.target = a->target, .plain_loops = true};
+    static struct uk_bench_own_options own[2];
+    own[0] = (struct uk_bench_own_options){.target = a->target};
+    own[1] = (struct uk_bench_own_options){.target = a->target, .plain_loops = true};
     struct bench_library l = {.name = "ukernels",
                               .begin = begin_own,
-                              .repeat = repeat_own,
-                              .end = end_own,
+                              .repeat = uk_bench_repeat_program,
+                              .end = uk_bench_end_program,
                               .threads = how->threads,
                               .weights_are_arguments = how->weights_are_arguments};
     l.handle[0] = &own[0];

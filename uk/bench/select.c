@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What uk bench gemm and uk bench conv measure: sets of shapes, libraries, the instruction set. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,4 +81,21 @@ int uk_bench_choose_target(const struct uk_arguments *a, int threads, int *isa) 
     snprintf(count, sizeof count, "%d", threads);
     setenv("UK_NUM_THREADS", count, 1);
     return UK_EXIT_OK;
+}
+
+int uk_bench_bind_to_cpus(int threads) {
+    cpu_set_t all, some;
+    const int first = sched_getcpu();
+    CPU_ZERO(&some);
+    if (first < 0 || sched_getaffinity(0, sizeof all, &all))
+        return uk_complain(UK_EXIT_WRONG, "the CPUs of the process are unknown");
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&some) < threads; i++)
+        if (CPU_ISSET((first + i) % CPU_SETSIZE, &all))
+            CPU_SET((first + i) % CPU_SETSIZE, &some);
+    if (CPU_COUNT(&some) < threads)
+        return uk_complain(UK_EXIT_USAGE, "--threads=%d: the process may use only %d CPU%s", threads,
+                           CPU_COUNT(&some), CPU_COUNT(&some) > 1 ? "s" : "");
+    return sched_setaffinity(0, sizeof some, &some)
+               ? uk_complain(UK_EXIT_WRONG, "the process cannot be bound to CPUs; use taskset")
+               : UK_EXIT_OK;
 }
