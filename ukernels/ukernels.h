@@ -140,10 +140,9 @@ enum uk_exec_scope uk_kernel_scope(const struct uk_kernel *kernel);
 enum uk_space { UK_SPACE_GENERIC, UK_SPACE_GLOBAL, UK_SPACE_SHARED, UK_SPACE_PRIVATE };
 enum uk_space uk_kernel_space(const struct uk_kernel *kernel, int operand);
 
-/* State of the core, beside the operands, that a kernel needs while it runs:
- *
- *     UK_STATE_TILES    x86: the configuration of the matrix tiles, AMX: palette 1, eight tiles of 16 rows of
- * 64 bytes. A kernel may change the tiles' contents, not the configuration.
+/* State of the core, beside the operands, that a kernel needs while it runs. UK_STATE_TILES is the
+ * configuration of x86's matrix tiles, AMX: palette 1, eight tiles of 16 rows of 64 bytes. A kernel may
+ * change the tiles' contents, not the configuration.
  *
  * A program that calls such a kernel loads the state before and releases it afterwards, on the same thread,
  * around any number of calls:

@@ -94,12 +94,15 @@ static inline __attribute__((always_inline)) void add_step(TILE_REGISTERS const 
     }
 }
 
+enum { COPY_OF_A = 2 * TILE * LINE, COPY_OF_B = TILE * NR * 4, COPY_OF_C = TILE * LINE };
+
 /* Adds the products of a run: of whole steps in place, unless there are too few rows, then of the terms left
  * over. */
-static inline __attribute__((always_inline)) void
-add_run(TILE_REGISTERS int64_t k, const left *a, int64_t lda, const right *b, const struct tiles *t) {
+static inline __attribute__((always_inline)) void add_run(TILE_REGISTERS int64_t k, const left *a,
+                                                          int64_t lda, const right *b, const struct tiles *t,
+                                                          char *work) {
     const int64_t pitch = lda * (int64_t)sizeof(left), right_bytes = t->right * 4;
-    _Alignas(64) char copy_a[2 * TILE * LINE], copy_b[TILE * NR * 4];
+    char *const copy_a = work, *const copy_b = work + COPY_OF_A;
 
     if (t->rows) {
 #pragma GCC unroll 1
@@ -195,9 +198,12 @@ void UK_SYMBOL(OF_ROWS(left, right), total *c, int64_t ldc, int64_t acc, int64_t
                             .rows = mr < TILE ? mr : 0};
     const int64_t columns = nr < TILE ? nr : TILE;
     const bool is_part = mr < TILE || nr < TILE; /* of a tile: it cannot be loaded from C, nor stored */
-    _Alignas(LINE) total copy[4][TILE * TILE];
+    /* Copies of A and B, and before and after them of C: a part of a tile has only one other, beside or below
+     * it. */
+    _Alignas(LINE) char work[COPY_OF_A + COPY_OF_B];
+    total *const copy[2] = {(total *)(void *)work, (total *)(void *)(work + COPY_OF_C)};
     const struct places in_place = {{c, c + t.right, c + t.down * ldc, c + t.down * ldc + t.right}, ldc},
-                        copied = {{copy[0], copy[1], copy[2], copy[3]}, TILE},
+                        copied = {{copy[0], copy[1], copy[1], copy[1]}, TILE},
                         *sums = is_part ? &copied : &in_place;
     TILE_VARIABLES
 
@@ -208,7 +214,7 @@ void UK_SYMBOL(OF_ROWS(left, right), total *c, int64_t ldc, int64_t acc, int64_t
     begin_sums(THE_TILES sums, &t, acc);
 #pragma GCC unroll 1
     for (int64_t run = 0; run < runs; run++, a += lds, b += ldb)
-        add_run(THE_TILES k, a, lda, b, &t);
+        add_run(THE_TILES k, a, lda, b, &t, work);
     store_sums(THE_TILES sums, &t);
     if (is_part)
         copy_sums(&in_place, &copied, &t, columns);

@@ -45,7 +45,7 @@ static enum uk_status pack_u8i8(const struct uk_gemm_plan *plan, const void *b, 
 
 static enum uk_status run_u8i8(const struct uk_gemm_plan *plan, const struct bench_product *p, const void *b,
                                void *workspace) {
-    return uk_igemm_run(plan, p->a, b, (int32_t)p->beta, p->c, workspace);
+    return uk_igemm_run(plan, p->a, b, (int32_t)p->beta, p->c, NULL, workspace);
 }
 
 /* A product that programs can call. Types without a row are measured as programs only. */
