@@ -84,7 +84,7 @@ void bench_mkl_packed_open(struct bench_library *l, const struct bench_peer *mkl
     static const char *const kinds[] = {"_pack_get_size", "_pack", "_compute"};
     *l = (struct bench_library){.name = "MKL",
                                 .missing = !mkl->library,
-                                .forms = {[BENCH_CALL] = true},
+                                .forms = {[BENCH_CALL] = true, [BENCH_RESOLVED] = true},
                                 .begin = begin_packed,
                                 .repeat = repeat_packed,
                                 .end = end_packed};

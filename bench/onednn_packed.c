@@ -134,7 +134,7 @@ void bench_onednn_packed_open(struct bench_library *two, const char *directory, 
         struct bench_library *l = &two[i];
         *l = (struct bench_library){.name = name[version][i],
                                     .missing = true,
-                                    .forms = {[BENCH_CALL] = true},
+                                    .forms = {[BENCH_CALL] = true, [BENCH_RESOLVED] = true},
                                     .begin = begin_matmul,
                                     .repeat = repeat_matmul,
                                     .end = end_matmul,

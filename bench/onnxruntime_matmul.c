@@ -62,7 +62,7 @@ static void repeat_matmul(struct bench_call *call, long calls) {
 
 void bench_onnxruntime_matmul_open(struct bench_library *l, const char *directory, int threads) {
     *l = (struct bench_library){.name = "ONNX Runtime",
-                                .forms = {[BENCH_CALL] = true},
+                                .forms = {[BENCH_CALL] = true, [BENCH_RESOLVED] = true},
                                 .begin = begin_matmul,
                                 .repeat = repeat_matmul,
                                 .end = end_matmul,

@@ -136,7 +136,7 @@ void uk_bench_own_packed(struct bench_library *libraries, const struct uk_argume
         struct bench_library *l = &libraries[i];
         const bool is_program = i < 2;
         *l = (struct bench_library){.name = names[i],
-                                    .forms = {[BENCH_CALL] = true},
+                                    .forms = {[BENCH_CALL] = true, [BENCH_RESOLVED] = true},
                                     .missing = !is_program && !product,
                                     .begin = is_program ? begin_program : begin_called,
                                     .repeat = is_program ? uk_bench_repeat_program : repeat_called,
