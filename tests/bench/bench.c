@@ -316,6 +316,7 @@ static void loops(void **state) {
     (void)state;
     assert_null(bench_loop_of(BENCH_F16, "uk_sgemm_6x16_avx2_asm"));
     assert_null(bench_loop_of(BENCH_BF16, "uk_bgemm_4x8_generic_c"));
+    assert_null(bench_loop_of(BENCH_BF16, "uk_bgemm_6x16_avx2_intrin"));
     static const struct {
         enum bench_type type;
         const char *kernel, *instruction;
