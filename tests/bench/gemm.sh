@@ -111,6 +111,7 @@ for kind in "u8i8", "i8i8", "bf16", "f16":
     count = {library: sum(b["library"] == library for b in run) for library in ("ukernels", "B unpacked", "called", "called, B unpacked")}
     assert list(count.values()) == ([8, 8, 8, 8] if kind == "u8i8" else [1, 1, 0, 0]), (kind, count)
     for b in run:
+        assert 0 < b["percent_low"] <= b["percent_of_peak"] <= b["percent_high"] and b["fastest"] <= b["real_time"] <= b["slowest"], b
         assert f"/{kind}/" in b["name"] and b["wrong_elements"] == 0 < b["compared_elements"], b
         assert b["library"] != "ukernels" or (b["percent_of_bound"] > 0 and "kernels" in b), b
 END

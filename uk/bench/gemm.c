@@ -192,15 +192,11 @@ static int gather(struct gemm_session *s, struct gemm_line *l, const struct benc
     return UK_EXIT_OK;
 }
 
-/* Takes times and ratios from the fastest samples: where a library computes on a thread of its own, other
- * processes' time cannot be told apart. */
+/* Takes ratios from the fastest samples: where a library computes on a thread of its own, other processes'
+ * time cannot be told apart. */
 static void use_fastest(struct bench_contender *contender, int count) {
-    for (int i = 0; i < count; i++) {
-        struct bench_contender *c = &contender[i];
-        c->percent *= c->seconds / c->fastest;
-        c->seconds = c->fastest;
-        c->ratio = c->fastest / contender[0].fastest;
-    }
+    for (int i = 0; i < count; i++)
+        contender[i].ratio = contender[i].fastest / contender[0].fastest;
 }
 
 /* Chooses the loop that the shares of the peak refer to, and computes the bound: all multiply-adds at its

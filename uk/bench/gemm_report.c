@@ -23,7 +23,8 @@ static void print_header(struct gemm_session *s, const struct bench_shape *shape
     fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, bench_elements[s->type].name,
             bench_isas[s->isa].name, s->threads, s->threads > 1 ? "s" : "",
             shape->form == BENCH_RESOLVED ? ", resolved calls" : "");
-    fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | ", "m x n x k");
+    fprintf(s->table, "| %-22s | %s | %% of peak | ", "m x n x k",
+            bench_is_bytes(s->type) ? "GOP/s" : "GFLOP/s");
     if (bench_elements[s->type].is_packed)
         fprintf(s->table, "us | peak of | %% of bound | ");
     fprintf(s->table, "x best | %-18s ", "best peer");
@@ -41,13 +42,13 @@ static void print_header(struct gemm_session *s, const struct bench_shape *shape
 static void print_line(struct gemm_session *s, const struct gemm_line *l) {
     char text[64], name[64 + BENCH_NAME];
     const struct bench_contender *ours = &l->contender[0];
+    const double seconds = l->plan.whole_process ? ours->fastest : ours->seconds;
     uk_bench_shape_text(l->shape, text, sizeof text);
     snprintf(name, sizeof name, "%s%s%s", text, *l->shape->label ? " " : "", l->shape->label);
-    fprintf(s->table, "| %-22s | %7.1f | %9.1f | ", name, 1e-9 * l->plan.flops / ours->seconds,
-            ours->percent);
+    fprintf(s->table, "| %-22s | %7.1f | %9.1f | ", name, 1e-9 * l->plan.flops / seconds, ours->percent);
     if (l->bound > 0)
-        fprintf(s->table, "%.1f | %s | %.1f | ", 1e6 * ours->seconds,
-                l->plan.loop ? l->plan.loop->name : "FMA", 100 * l->bound / ours->seconds);
+        fprintf(s->table, "%.1f | %s | %.1f | ", 1e6 * seconds, l->plan.loop ? l->plan.loop->name : "FMA",
+                100 * l->bound / seconds);
     if (l->best.name)
         fprintf(s->table, "%6.3f | %-18s ", l->best.ratio, l->best.name);
     else
@@ -89,7 +90,7 @@ static void record(struct gemm_session *s, const struct gemm_line *l, const stru
         cJSON_AddNumberToObject(b, "wrong_elements", (double)l->wrong[i]);
         cJSON_AddNumberToObject(b, "compared_elements", (double)l->compared);
         if (l->bound > 0 && !i)
-            cJSON_AddNumberToObject(b, "percent_of_bound", 100 * l->bound / c->seconds);
+            cJSON_AddNumberToObject(b, "percent_of_bound", 100 * l->bound / c->fastest);
         if (l->bound > 0 && !i)
             cJSON_AddStringToObject(b, "kernels", uk_bench_own_kernels(&l->call[i]));
         cJSON_AddNumberToObject(b, "ours_over_this_low", c->ratio_low);
@@ -149,8 +150,8 @@ void uk_bench_print_summary(struct gemm_session *s) {
         else
             fprintf(s->table, "- | - | - | - | - |\n");
     }
-    fprintf(s->table, "\nPeak, measured between the samples: %.1f GFLOP/s, the median of the shapes.\n",
-            1e-9 * s->peak);
+    fprintf(s->table, "\nPeak, measured between the samples: %.1f %s, the median of the shapes.\n",
+            1e-9 * s->peak, bench_is_bytes(s->type) ? "GOP/s" : "GFLOP/s");
 }
 
 void uk_bench_add_context(struct gemm_session *s) {
