@@ -4,6 +4,7 @@
 #define UK_BENCHMARKS_H
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include "bench.h"
 #include "uk.h"
 
@@ -20,6 +21,11 @@ int uk_bench_check(const struct uk_arguments *a);
 /* Writes the JSON to --json's file and compares it with --compare's run: UK_EXIT_WRONG if a benchmark became
  * slower. */
 int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
+
+/* Prints the head of a table of ratios, and a row about the ratios of a set, which it sorts: none if there
+ * are none. "Lowest 5 %" is the ratio that 5 % of the shapes do not exceed. */
+void uk_bench_print_ratios_header(FILE *table);
+void uk_bench_print_ratios(FILE *table, const char *set, const char *to, double *ratio, int count);
 
 /* ---- kernels.c ---- */
 

@@ -152,26 +152,6 @@ void uk_bench_keep_conv(struct conv_session *s, const struct conv_line *l) {
 
 /* ---- the summary ---- */
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Prints a row about the ratios of a set, which it sorts. */
-static void print_ratios(FILE *table, const char *set, const char *to, double *ratio, int count) {
-    double logs = 0;
-    int below = 0;
-    if (!count)
-        return;
-    for (int i = 0; i < count; i++) {
-        logs += log(ratio[i] > 0 ? ratio[i] : 1e-9);
-        below += ratio[i] < 0.97;
-    }
-    qsort(ratio, (size_t)count, sizeof *ratio, by_value);
-    fprintf(table, "| %s | %s | %d | %.3f | %.3f | %.3f | %.3f | %d |\n", set, to, count, exp(logs / count),
-            bench_median(ratio, count), ratio[(count + 19) / 20 - 1], ratio[0], below);
-}
-
 /* Prints the rows of the set that begins at `first`. Returns its end. */
 static int print_set(const struct conv_session *s, int first, double *ratio) {
     static const char *const names[] = {"best peer", "best peer, without calls", "called", "copy",
@@ -189,7 +169,7 @@ static int print_set(const struct conv_session *s, int first, double *ratio) {
             if (kind > 1 ? x > 0 : r->x > 0)
                 ratio[count++] = x;
         }
-        print_ratios(s->table, set, names[kind], ratio, count);
+        uk_bench_print_ratios(s->table, set, names[kind], ratio, count);
     }
     return end;
 }
@@ -208,10 +188,8 @@ static void print_percents(const struct conv_session *s) {
 
 void uk_bench_print_conv_summary(const struct conv_session *s) {
     double *ratio = calloc((size_t)s->done + 1, sizeof *ratio);
-    fprintf(
-        s->table,
-        "\n### summary\n\n| set | x | shapes | geometric mean | median | lowest 5 %% | worst | below 0.97 "
-        "|\n|---|---|---:|---:|---:|---:|---:|---:|\n");
+    fprintf(s->table, "\n### summary\n");
+    uk_bench_print_ratios_header(s->table);
     for (int i = 0; ratio && i < s->done;)
         i = print_set(s, i, ratio);
     free(ratio);

@@ -15,9 +15,9 @@ _Static_assert((int)UK_BENCH_OWN_PACKED + (int)BENCH_PACKED_LIBRARIES <= (int)GE
 struct gemm_set {
     char name[BENCH_NAME];
     enum bench_form form;
-    /* first: index of its first ratio; compared: shapes with a peer; losses: those slower than 0.97 x the
-     * best */
-    int first, shapes, compared, losses;
+    /* start: index of its first shape, and ratio; compared: shapes with a peer; losses: those slower than
+     * 0.97 x the best */
+    int start, shapes, compared, losses;
     double log_ratio, worst, percent;
     char worst_shape[64];
     const char *worst_peer;
@@ -36,6 +36,13 @@ struct gemm_session {
     double deadline, printed;
     struct bench_library library[GEMM_LIBRARIES];
     int ours, libraries; /* number of libraries that are ours, and of all */
+    /* Of types whose B is packed, per shape measured: the fastest call of each library; 0: none. */
+    double (*seconds)[GEMM_LIBRARIES];
+    /* Per library: shapes with wrong elements; those elements, and all that were compared. */
+    struct {
+        int shapes;
+        int64_t wrong, compared;
+    } errors[GEMM_LIBRARIES];
     struct bench_shapes shapes;
     int chosen, done; /* numbers of shapes */
     FILE *table;

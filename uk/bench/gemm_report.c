@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of uk bench gemm: the table, its summary and the JSON. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "gemm.h"
 
@@ -103,7 +104,7 @@ static void record(struct gemm_session *s, const struct gemm_line *l, const stru
 static struct gemm_set *summary_of(struct gemm_session *s, const struct bench_shape *shape) {
     if (!s->sets || strcmp(s->set[s->sets - 1].name, shape->set)) {
         struct gemm_set *new = &s->set[s->sets++];
-        *new = (struct gemm_set){.form = shape->form, .first = s->done};
+        *new = (struct gemm_set){.form = shape->form, .start = s->done};
         memcpy(new->name, shape->set, sizeof new->name);
         print_header(s, shape);
     }
@@ -118,7 +119,7 @@ static void sum_up(struct gemm_session *s, const struct gemm_line *l) {
     if (!best->name)
         return;
     set->log_ratio += log(best->ratio);
-    s->ratios[set->first + set->compared++] = best->ratio;
+    s->ratios[set->start + set->compared++] = best->ratio;
     set->losses += best->ratio < 0.97;
     if (!set->worst_peer || best->ratio < set->worst) {
         set->worst = best->ratio;
@@ -127,11 +128,64 @@ static void sum_up(struct gemm_session *s, const struct gemm_line *l) {
     }
 }
 
+/* Keeps what the comparison of each library needs. */
+static void keep_libraries(struct gemm_session *s, const struct gemm_line *l) {
+    for (int i = 0; i < l->count; i++) {
+        const int library = (int)(l->call[i].library - s->library);
+        s->seconds[s->done][library] = l->contender[i].fastest;
+        s->errors[library].shapes += l->wrong[i] > 0;
+        s->errors[library].wrong += l->wrong[i];
+        s->errors[library].compared += l->compared;
+    }
+}
+
 void uk_bench_keep_line(struct gemm_session *s, const struct gemm_line *l, const struct bench_product *p) {
     sum_up(s, l);
+    keep_libraries(s, l);
     s->peaks[s->done++] = l->plan.peak;
     print_line(s, l);
     record(s, l, p);
+}
+
+/* Prints the speed of one of ours relative to a library, or to the fastest of all peers (`library` 0). */
+static void print_ratios(const struct gemm_session *s, const struct gemm_set *set, int ours, int library,
+                         double *ratio) {
+    const int first = library ? library : s->ours, end = library ? library + 1 : s->libraries;
+    char text[2 * BENCH_NAME + 8];
+    int count = 0;
+    for (int shape = set->start; shape < set->start + set->shapes; shape++) {
+        const double *seconds = s->seconds[shape];
+        double least = 0;
+        for (int i = first; i < end; i++)
+            if (seconds[i] > 0 && (least <= 0 || seconds[i] < least))
+                least = seconds[i];
+        if (least > 0 && seconds[ours] > 0)
+            ratio[count++] = least / seconds[ours];
+    }
+    snprintf(text, sizeof text, "%s / %s", s->library[ours].name,
+             library ? s->library[library].name : "best peer");
+    uk_bench_print_ratios(s->table, set->name, text, ratio, count);
+}
+
+/* Prints the speed of the program and of the function relative to each peer, and how many elements of each
+ * peer's results are wrong. */
+static void print_libraries(const struct gemm_session *s) {
+    const int own[] = {0, 2}; /* in uk_bench_own_packed() */
+    double *ratio = calloc((size_t)s->done + 1, sizeof *ratio);
+    uk_bench_print_ratios_header(s->table);
+    for (int set = 0; ratio && set < s->sets; set++)
+        for (int i = 0; i < 2; i++) {
+            print_ratios(s, &s->set[set], own[i], 0, ratio);
+            for (int library = s->ours; library < s->libraries; library++)
+                print_ratios(s, &s->set[set], own[i], library, ratio);
+        }
+    free(ratio);
+    fprintf(s->table, "\n");
+    for (int i = 0; i < s->libraries; i++)
+        if (s->errors[i].wrong)
+            fprintf(s->table, "%s: wrong in %d shape%s, %.1f %% of all compared elements\n",
+                    s->library[i].name, s->errors[i].shapes, s->errors[i].shapes > 1 ? "s" : "",
+                    100 * (double)s->errors[i].wrong / (double)s->errors[i].compared);
 }
 
 void uk_bench_print_summary(struct gemm_session *s) {
@@ -141,7 +195,7 @@ void uk_bench_print_summary(struct gemm_session *s) {
     for (int i = 0; i < s->sets; i++) {
         const struct gemm_set *set = &s->set[i];
         fprintf(s->table, "| %s | %d | %.1f | ", set->name, set->shapes, set->percent / set->shapes);
-        double *ratios = s->ratios + set->first;
+        double *ratios = s->ratios + set->start;
         const double median = bench_median(ratios, set->compared);
         if (set->worst_peer)
             fprintf(s->table, "%.3f | %d | %.3f | %.3f | %.3f: %s, %s |\n",
@@ -150,6 +204,8 @@ void uk_bench_print_summary(struct gemm_session *s) {
         else
             fprintf(s->table, "- | - | - | - | - |\n");
     }
+    if (bench_elements[s->type].is_packed)
+        print_libraries(s);
     fprintf(s->table, "\nPeak, measured between the samples: %.1f %s, the median of the shapes.\n",
             1e-9 * s->peak, bench_is_bytes(s->type) ? "GOP/s" : "GFLOP/s");
 }

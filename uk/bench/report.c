@@ -2,6 +2,7 @@
 /* Output common to all forms of uk bench: Google Benchmark's schema, and the comparison with an earlier
  * run. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,4 +200,30 @@ int uk_bench_finish(const struct uk_arguments *a, const cJSON *all) {
         status = compare(all, old, a->compare, a->json && !a->json_file ? stderr : stdout);
     cJSON_Delete(old);
     return status;
+}
+
+/* ---- ratios of a set ---- */
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void uk_bench_print_ratios_header(FILE *table) {
+    fprintf(table, "\n| set | x | shapes | geometric mean | median | lowest 5 %% | worst | below 0.97 "
+                   "|\n|---|---|---:|---:|---:|---:|---:|---:|\n");
+}
+
+void uk_bench_print_ratios(FILE *table, const char *set, const char *to, double *ratio, int count) {
+    double logs = 0;
+    int below = 0;
+    if (!count)
+        return;
+    for (int i = 0; i < count; i++) {
+        logs += log(ratio[i] > 0 ? ratio[i] : 1e-9);
+        below += ratio[i] < 0.97;
+    }
+    qsort(ratio, (size_t)count, sizeof *ratio, by_value);
+    fprintf(table, "| %s | %s | %d | %.3f | %.3f | %.3f | %.3f | %d |\n", set, to, count, exp(logs / count),
+            bench_median(ratio, count), ratio[(count + 19) / 20 - 1], ratio[0], below);
 }
