@@ -39,16 +39,28 @@ typedef enum uk_status plan_function(struct uk_gemm_plan *plan, enum uk_layout l
                                      enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda,
                                      int64_t ldb, int64_t ldc, const struct uk_gemm_options *options);
 
-static enum uk_status pack_u8i8(const struct uk_gemm_plan *plan, const void *b, void *packed) {
-    return uk_igemm_pack_b(plan, b, packed);
-}
+#define BYTES(op)                                                                                   \
+    static enum uk_status pack_##op(const struct uk_gemm_plan *plan, const void *b, void *packed) { \
+        return uk_##op##_pack_b(plan, b, packed);                                                   \
+    }                                                                                               \
+    static enum uk_status run_##op(const struct uk_gemm_plan *plan, const struct bench_product *p,  \
+                                   const void *b, void *workspace) {                                \
+        return uk_##op##_run(plan, p->a, b, (int32_t)p->beta, p->c, NULL, workspace);               \
+    }
+#define HALVES(op)                                                                                  \
+    static enum uk_status pack_##op(const struct uk_gemm_plan *plan, const void *b, void *packed) { \
+        return uk_##op##_pack_b(plan, b, packed);                                                   \
+    }                                                                                               \
+    static enum uk_status run_##op(const struct uk_gemm_plan *plan, const struct bench_product *p,  \
+                                   const void *b, void *workspace) {                                \
+        return uk_##op##_run(plan, 1, p->a, b, (float)p->beta, p->c, NULL, workspace);              \
+    }
+BYTES(igemm)
+BYTES(i8gemm)
+HALVES(bgemm)
+HALVES(hgemm)
 
-static enum uk_status run_u8i8(const struct uk_gemm_plan *plan, const struct bench_product *p, const void *b,
-                               void *workspace) {
-    return uk_igemm_run(plan, p->a, b, (int32_t)p->beta, p->c, NULL, workspace);
-}
-
-/* A product that programs can call. Types without a row are measured as programs only. */
+/* A product that programs can call. */
 static const struct called_product {
     enum bench_type type;
     const char *name;
@@ -57,7 +69,10 @@ static const struct called_product {
     enum uk_status (*run)(const struct uk_gemm_plan *plan, const struct bench_product *p, const void *b,
                           void *workspace);
 } called_products[] = {
-    {BENCH_U8I8, "uk_igemm", uk_igemm_plan, pack_u8i8, run_u8i8},
+    {BENCH_U8I8, "uk_igemm", uk_igemm_plan, pack_igemm, run_igemm},
+    {BENCH_I8I8, "uk_i8gemm", uk_i8gemm_plan, pack_i8gemm, run_i8gemm},
+    {BENCH_BF16, "uk_bgemm", uk_bgemm_plan, pack_bgemm, run_bgemm},
+    {BENCH_F16, "uk_hgemm", uk_hgemm_plan, pack_hgemm, run_hgemm},
 };
 
 static const struct called_product *called_product_of(enum bench_type type) {
@@ -88,7 +103,9 @@ static bool begin_called(struct bench_call *call) {
     const struct bench_product *p = call->product;
     const struct called_product *product = called_product_of(p->type);
     const bool is_packed = !call->library->weights_are_arguments;
-    const struct uk_gemm_options options = {.threads = call->library->threads, .b_packed = is_packed};
+    const struct uk_gemm_options options = {.threads = call->library->threads,
+                                            .b_packed = is_packed,
+                                            .c_element = p->type == BENCH_F16 ? UK_C_F32 : UK_C_DEFAULT};
     struct called *c = call->state[0] = calloc(1, sizeof *c);
     if (!c)
         return false;
