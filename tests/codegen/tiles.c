@@ -4,18 +4,22 @@
  * one thread and by three, and after a call no tile is configured. The kernel in the program is one of the
  * registry, or imported. Where the CPU or the system has no tiles, automatic schedules take other kernels.
  */
+#define _GNU_SOURCE
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "test_context.h"
 #include "ukernels.h"
 
-enum { M = 70, N = 45, K = 150, TILE_BYTES = 64 };
+enum { M = 70, N = 45, K = 150, TILE_BYTES = 64, SMALL_STACK = 4096 };
 
 static uint8_t a[M * K];
 static int8_t b[K * N];
@@ -152,11 +156,57 @@ static void of_an_import(void **state) {
     uk_module_destroy(module);
 }
 
-int main(void) {
+/* In a process to which the system refuses tiles, as an alternate stack of signals is too small: a function
+ * for a target that has them returns UK_UNSUPPORTED and writes nothing, automatic schedules for this CPU take
+ * other kernels. */
+static int call_refused(void) {
+    static char small[SMALL_STACK];
+    void *state = NULL;
+    struct uk_module *module = NULL;
+    int status = 1;
+
+    if (sigaltstack(&(stack_t){.ss_sp = small, .ss_size = sizeof small}, NULL) || make_context(&state))
+        return 3;
+    struct uk_program *p = parse_in(context, "tiles.uk", product);
+
+    if (!uk_compile(p, &(struct uk_options){.target = "sapphirerapids"}, &module)) {
+        fill();
+        status = uk_module_call(module, (int64_t[]){M, K, N}, NULL, (void *[]){a, b, c}) != UK_UNSUPPORTED;
+        for (int i = 0; i < M * N; i++)
+            status |= c[i] != 0x01010101;
+    }
+    uk_module_destroy(module);
+    uk_program_destroy(p);
+    if (!status)
+        multiply(product, 1);
+    destroy_context(&state);
+    return status;
+}
+
+static void refused(void **state) {
+    int status = 0;
+
+    (void)state;
+    if (!has_tiles())
+        skip();
+    const pid_t child = fork();
+
+    if (!child) {
+        execl("/proc/self/exe", "tiles", "refused", (char *)NULL);
+        _exit(2);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && !strcmp(argv[1], "refused"))
+        return call_refused();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(automatic),
         cmocka_unit_test(scheduled),
         cmocka_unit_test(of_an_import),
+        cmocka_unit_test(refused),
     };
 
     return cmocka_run_group_tests_name("tiles", tests, make_context, destroy_context);
