@@ -35,12 +35,18 @@ static void run_call(void *user) {
     bench_call_kernel(c->function, &c->arguments, 0.5);
 }
 
-/* Products per instruction, relative to f32. */
+/* Products per instruction of vectors, relative to f32. */
 static const double rates[] = {
     [UK_ELEMENT_F16] = 2, [UK_ELEMENT_BF16] = 2, [UK_ELEMENT_F32] = 1,   [UK_ELEMENT_F64] = 0.5,
     [UK_ELEMENT_I8] = 4,  [UK_ELEMENT_U8] = 4,   [UK_ELEMENT_U8_I8] = 4, [UK_ELEMENT_I8_U8] = 4,
     [UK_ELEMENT_I32] = 1, [UK_ELEMENT_I16] = 2,
 };
+
+/* The products of a kernel per instruction, relative to f32. The unit of matrix tiles multiplies eight times
+ * as many elements a cycle as two units of vectors of 512 bits. */
+static double rate_of(const struct uk_kernel *k) {
+    return rates[uk_kernel_operation(k)->element] * (uk_kernel_state(k) == UK_STATE_TILES ? 8 : 1);
+}
 
 /* The loop that streaming kernels are compared with. */
 struct stream {
@@ -207,7 +213,10 @@ static enum uk_status measure(const struct uk_kernel *k, const struct bench_decl
     *r = (struct result){
         .kernel = k,
         .time = {.name = uk_kernel_symbol(k), .run = run_call, .user = &call},
-        .plan = {.isa = bench_isa_of(uk_kernel_isa(k)), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
+        .plan = {.isa = bench_isa_of(uk_kernel_state(k) ? uk_kernel_features(k) : uk_kernel_isa(k)),
+                 .threads = 1,
+                 .sample_time = 2e-3,
+                 .rounds = 15}};
     uk_bench_sizes(k, d, !streams && is_sum_of_taps(d) ? TAPS : K, &sizes);
     if (streams)
         choose_stream(d, &sizes);
@@ -224,13 +233,15 @@ static enum uk_status measure(const struct uk_kernel *k, const struct bench_decl
         r->bytes = (stream.stores ? 1.5 : 1) * MATRIX;
     else if (d->multiplies)
         r->plan.flops = 2 * uk_bench_terms(k, d, &sizes);
-    const enum uk_status s = bench_paired(&r->plan, both, streams ? 2 : 1);
+    enum uk_status s = uk_state_load(uk_kernel_state(k));
+    s = s ? s : bench_paired(&r->plan, both, streams ? 2 : 1);
+    uk_state_release(uk_kernel_state(k));
     r->time = both[0];
     if (streams)
         r->stream = both[1];
     /* The measured peak is that of floats. */
-    r->plan.peak *= rates[element];
-    r->time.percent /= rates[element];
+    r->plan.peak *= rate_of(k);
+    r->time.percent /= rate_of(k);
     free(memory);
     return s;
 }
