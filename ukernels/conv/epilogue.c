@@ -70,7 +70,7 @@ static void finish_any(const struct part *p) {
     finish(p);
 }
 
-#if UK_IS_HERE(x86_64)
+#if defined __x86_64__
 __attribute__((target("avx2,fma"))) static void finish_avx2(const struct part *p) {
     finish(p);
 }

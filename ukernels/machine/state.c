@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include "machine.h"
 #include "ukernels.h"
-#if UK_IS_HERE(x86_64)
+#if defined __x86_64__
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
