@@ -259,7 +259,8 @@ static void call_kernel(void *argument) {
     if (g->state && !uk_state_load(g->state)) /* without it the function is the kernel in C */
         abi_check_tiles();
     g->broken = abi_call(g->function, g->plan->words, g->plan->count, addresses(g->plan), g->scalar);
-    uk_state_release(g->state);
+    if (g->state)
+        uk_state_release(g->state);
 }
 
 bool check_run(struct check *c, const char **broken, const void **at) {
