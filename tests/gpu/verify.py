@@ -294,7 +294,7 @@ def refused():
         ("scratch", loop(FMA, store=STORE + "    float t[99];\n    for (int i = 0; i < 99; i++) t[i] = a[i];\n    c[0] += t[k % 99];\n"),
          "mm has an array in memory.*pragma unroll"),
         ("call", loop(FMA, before="float f(float);\n", store=STORE + "    c[0] = f(c[0]);\n"), "calls f, which is not in it"),
-        ("barrier", loop(FMA, store=STORE + "    __builtin_amdgcn_s_barrier();\n"), "calls llvm.amdgcn.s.barrier; a kernel"),
+        ("barrier", loop(FMA, store=STORE + "    __builtin_amdgcn_s_barrier();\n"), "calls llvm.amdgcn.s.barrier; the barriers"),
         ("own_shared", loop(FMA, before="static UK_SHARED float own[64];\n", store=STORE + "    own[k & 63] = c[0]; c[1] += own[k & 31];\n"),
          "has the variable own"),
         ("load", loop(FMA.replace("v_fmac_f32 %0, %1, %2", "ds_read_b32 %0, %1")), "asm of mm has ds_read_b32; .*only compute with values"),

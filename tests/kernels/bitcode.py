@@ -71,7 +71,8 @@ def check_row(row):
         yield f"the prototype {row['prototype']} is not made of its arguments"
     requires = f" requires {', '.join(row['features'])}" if row["features"] else ""
     scope = "" if row.get("scope", "thread") == "thread" else f" scope {row['scope']}"
-    if not row["declaration"].startswith(f"intrinsic {name}{requires}{scope}\n"):
+    state = f" state {row['state']}" if "state" in row else ""
+    if not row["declaration"].startswith(f"intrinsic {name}{requires}{state}{scope}\n"):
         yield f"the declaration begins with {row['declaration'].splitlines()[0]}"
     if row["edges"] not in ("any", "rows", "columns", "none"):
         yield f"edges are {row['edges']}"

@@ -5,6 +5,7 @@
  *
  *     private_features    features that LLVM does not know; default: none
  *     scope               default: thread
+ *     state               "tiles", as in a declaration; default: none
  *     space               of an operand; default: generic
  */
 #include <cjson/cJSON.h>
@@ -146,6 +147,7 @@ static int add_kernel(cJSON *all, const struct uk_kernel *k, const char *arch) {
            !cJSON_AddItemToArray(all, row) || add_names(row, k, arch) || add_features(row, k, true) ||
            add_features(row, k, false) ||
            (k->scope != UK_EXEC_THREAD && add_text(row, "scope", scopes[k->scope])) ||
+           (k->state == UK_STATE_TILES && add_text(row, "state", "tiles")) ||
            add_text(row, "cores", k->cores ? k->cores : "") || add_text(row, "edges", edges[k->edges]) ||
            add_text(row, "prototype", prototype) || add_arguments(row, k->parameters) ||
            add_operands(row, k, declaration) || add_text(row, "bitcode", bitcode) ||
