@@ -158,7 +158,7 @@ enum uk_state uk_kernel_state(const struct uk_kernel *kernel);
  * does not permit it; nothing has changed. Linux permits tiles to a process that asks, which the first call
  * does; from then on signal frames may be larger, and sigaltstack() refuses stacks that are too small for
  * them. A permission lasts until exec, also in threads made before and in children by fork. A refusal is
- * remembered. UK_STATE_NONE: UK_OK, there is nothing to do. */
+ * remembered. UK_STATE_NONE: UK_OK, there is nothing to do. UK_INVALID_ARGUMENT: there is no such state. */
 enum uk_status uk_state_load(enum uk_state state);
 /* Releases it: the tiles are as after the start of the thread, and cost nothing at context switches. */
 void uk_state_release(enum uk_state state);

@@ -28,7 +28,7 @@ static void other_states(void **state) {
     (void)state;
     assert_int_equal(uk_state_load(UK_STATE_NONE), UK_OK);
     uk_state_release(UK_STATE_NONE);
-    assert_int_equal(uk_state_load((enum uk_state)7), UK_UNSUPPORTED);
+    assert_int_equal(uk_state_load((enum uk_state)7), UK_INVALID_ARGUMENT);
     uk_state_release((enum uk_state)7);
     assert_int_equal(uk_kernel_state(NULL), UK_STATE_NONE);
     assert_int_equal(uk_kernel_state(uk_kernel_find("uk_igemm_ra_32x32_amxint8_intrin")), UK_STATE_TILES);

@@ -55,6 +55,8 @@ static bool is_granted(enum uk_state state) {
 }
 
 enum uk_status uk_state_load(enum uk_state state) {
+    if (state != UK_STATE_NONE && state != UK_STATE_TILES)
+        return UK_INVALID_ARGUMENT;
     if (!is_granted(state))
         return UK_UNSUPPORTED;
     if (state == UK_STATE_TILES)

@@ -129,7 +129,7 @@ def run(w):
 OF_TYPES = {"": product, "_batch": batch, "_batch_strided": strided, "_plan": planned, "_run": run,
             "_pack_a": lambda w: (w.plan(a_packed=True), w.matrix(), w.matrix()), "_pack_b": lambda w: (w.plan(b_packed=True), w.matrix(), w.matrix())}
 FIELDS = {"symbol": None, "op": None, "isa": None, "impl": None, "arch": None, "features": None, "cores": None, "parameters": None, "function": None,
-          "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "column_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0}
+          "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "column_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0, "state": 0}
 GOOD = {
     **{f"uk_{letter}gemm{rest}": arguments for letter in FLOATS for rest, arguments in OF_TYPES.items()},
     **{f"uk_{letter}gemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
@@ -147,6 +147,8 @@ GOOD = {
     "uk_cpu_has": lambda w: (b"sse2",),
     "uk_cpu_lacks": lambda w: (b"none,", w.text(), 64),
     "uk_cpu_status": lambda w: (w.keep(ctypes.c_char_p()),),
+    "uk_state_load": lambda w: (0,),
+    "uk_state_release": lambda w: (0,),
     "uk_num_threads": lambda w: (),
     "uk_set_num_threads": lambda w: (1,),
     "uk_parallel_for": lambda w: (ctypes.cast(nothing, ctypes.c_void_p), None, 2),
