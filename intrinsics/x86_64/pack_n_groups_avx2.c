@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of
- * column j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. Elements
- * are bytes; or bf16, of 2 rows.
+ * Packs UK_MR = 4 or 2 rows, k of which the matrix has, into groups of UK_MR elements: the elements s[p * lds
+ * + j] of column j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns.
+ * Elements are bytes; or bf16, of 2 rows.
  *
  * UK_NR = 16 bytes of each row at a time, or 8 bf16: rows 0 and 1, and 2 and 3, are interleaved element by
  * element, and the two results by pairs of bytes. A row that does not exist is a vector of zeros. A remainder

@@ -58,7 +58,7 @@ struct gemm_line {
     struct bench_contender contender[GEMM_LIBRARIES]; /* ours is first */
     int count;
     struct bench_plan plan;
-    struct bench_contender best;             /* best peer, measured again; no name: there is none */
+    struct bench_contender best;             /* best peer, measured again; no name: no peer was measured */
     int64_t wrong[GEMM_LIBRARIES], compared; /* elements of each contender's result */
     double bound; /* seconds that a call takes at least by the measured rates; 0: not computed */
 };

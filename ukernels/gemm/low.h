@@ -32,7 +32,7 @@ void uk_gemm_low_scale(const struct gemm_product *p, const struct gemm_operands 
 /* ---- low_plan.c ---- */
 
 /* The way with the fewest estimated cycles among all kernels of the type. whole: k must be one block. Its
- * tile is NULL if there is none. */
+ * tile is NULL if no kernel computes the type. */
 struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole);
 
 /* ---- low_pack.c ---- */
@@ -74,7 +74,7 @@ enum uk_status uk_gemm_quantization(const struct gemm_plan *plan, const struct u
 
 /* ---- low_quantize.c ---- */
 
-/* Stores `count` columns of a tile, whose sums are lds apart, to C, the tile's first element of which is c:
+/* Stores `count` columns of a tile to C, where c is its first element. Rows of its sums are lds apart:
  *
  *     zero points and biases are added modulo 2^32
  *     C of bytes    round(scale * f32(sum)) + c_zero, ties to even, clamped

@@ -2,7 +2,7 @@
 /*
  * The last operations on a tile of sums of bytes: zero points, biases, scales, clamps, and the type of C.
  *
- * With zero points x of a row of A and y of a column of B, of which at most one depends on the row or column,
+ * With zero points x of a row of A and y of a column of B, at most one of them by row or column,
  *
  *     sum of (a - x) (b - y) = sum of a b + row + column - u v
  *

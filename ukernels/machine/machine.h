@@ -224,8 +224,8 @@ const struct uk_vectors *uk_core_vectors(const struct uk_core *core, int bytes);
 /* Operations per cycle; 0 if `ports` is 0, although a merge is then free. */
 double uk_ports_rate(const struct uk_ports *p);
 
-/* The configuration of x86's matrix tiles that UK_STATE_TILES stands for, in the layout of LDTILECFG's
- * operand. */
+/* The configuration of x86's matrix tiles that uk_state_load(UK_STATE_TILES) loads, in the layout of
+ * LDTILECFG's operand. */
 extern const struct uk_tile_configuration {
     uint8_t palette, start_row, reserved[14];
     uint16_t bytes[16]; /* of a row */
