@@ -18,8 +18,8 @@
  * with the same values. The same for columns. At most 16 rows or columns: only the first tile; fewer rows are
  * copied beside whatever the copy holds, whose sums are not stored.
  *
- * Where fewer than 16 groups of a sum are left, the terms that A and the panel of B have are copied, and zeros after
- * them. The last group may have fewer than kr terms (.any_k).
+ * Where fewer than 16 groups of a sum are left, the terms that A and the panel of B have are copied, and
+ * zeros after them. The last group may have fewer than kr terms (.any_k).
  *
  * bf16: the instruction adds the products of the even terms of the 16 groups in turn, and those of the odd
  * terms, and the two to the sum; subnormal factors and sums count as 0.

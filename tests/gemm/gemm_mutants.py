@@ -69,15 +69,15 @@ MUTANTS = [
      "o->epilogue", ["gemm/tiles_run.c"], "gemm", "epilogues"),
     ("tiles: beta in every block of k", "gemm/tiles_run.c", ".beta = w->p ? 1 : o->beta,", ".beta = o->beta,", ["gemm/tiles_run.c"],
      "gemm", "large"),
-    ("low precision: a group of terms is read past the end of a row", "gemm/low_plan.c",
-     "t->kernel[GEMM_RA]->any_k || p->k % t->kr == 0", "true", ["gemm/low_plan.c"], "bytes", "sizes_around_tiles", ("UK_ISA", "generic")),
-    ("low precision: the last group of a panel is as long as others", "gemm/low_pack.c", "uk_min(k - p, kr)", "kr", ["gemm/low_pack.c"],
+    ("low precision: a group of terms is read past the end of a row", "gemm/low/plan.c",
+     "t->kernel[GEMM_RA]->any_k || p->k % t->kr == 0", "true", ["gemm/low/plan.c"], "bytes", "sizes_around_tiles", ("UK_ISA", "generic")),
+    ("low precision: the last group of a panel is as long as others", "gemm/low/pack.c", "uk_min(k - p, kr)", "kr", ["gemm/low/pack.c"],
      "bytes", "sizes_around_tiles"),
-    ("low precision: rows are not filled up with 0", "gemm/low_pack.c", "memset(d + k * t->size, 0,", "memset(d + k * t->size, 255,",
-     ["gemm/low_pack.c"], "halves", "exact_on_integers", ("UK_ISA", "generic")),
-    ("zero points: k times both is left out", "gemm/low_quantize.c", "at(s->row_sums, i) - k * left", "at(s->row_sums, i)",
-     ["gemm/low_quantize.c"], "quantized", "small_products"),
-    ("zero points: sums of columns leave 16 bits", "gemm/low_sums.c", "ROWS = 2 * 64", "ROWS = 8 * 64", ["gemm/low_sums.c"], "quantized",
+    ("low precision: rows are not filled up with 0", "gemm/low/pack.c", "memset(d + k * t->size, 0,", "memset(d + k * t->size, 255,",
+     ["gemm/low/pack.c"], "halves", "exact_on_integers", ("UK_ISA", "generic")),
+    ("zero points: k times both is left out", "gemm/low/quantize.c", "at(s->row_sums, i) - k * left", "at(s->row_sums, i)",
+     ["gemm/low/quantize.c"], "quantized", "small_products"),
+    ("zero points: sums of columns leave 16 bits", "gemm/low/sums.c", "ROWS = 2 * 64", "ROWS = 8 * 64", ["gemm/low/sums.c"], "quantized",
      "large_products"),
     ("zero points: packed sums begin with the task's row", "gemm/tiles_run.c", "*from = 0;", "*from = begin;", ["gemm/tiles_run.c"],
      "quantized", "large_products"),
@@ -85,7 +85,7 @@ MUTANTS = [
      ".left_step = q->left_step,", ["gemm/gemm.c"], "quantized", "small_products"),
     ("low precision: k in blocks, whose sums C cannot hold", "gemm/plan.c", ".whole = !gemm_sums_in_c(p) || p->type->sum == UK_C_F16",
      ".whole = false", ["gemm/plan.c"], "quantized", "large_products"),
-    ("bf16 and f16: the first columns' bias for all", "gemm/low.c", "columns ? columns + column : NULL", "columns", ["gemm/low.c"],
+    ("bf16 and f16: the first columns' bias for all", "gemm/low/types.c", "columns ? columns + column : NULL", "columns", ["gemm/low/types.c"],
      "halves", "exact_on_integers"),
 ]
 
@@ -109,7 +109,7 @@ def mutate(source, build, folder, mutant):
     if text.count(old) != 1:
         sys.exit(f"{what}: ukernels/{file} has {text.count(old)} times '{old}', not once; bring the mutant up to date")
     for name in [file, *units]:
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
     for header in (source / "ukernels" / file).parent.glob("*.h"):  # a header finds others in its own folder first
         shutil.copy(header, (folder / file).parent)
     for unit in units:

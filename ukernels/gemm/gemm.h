@@ -7,8 +7,6 @@
  *     gemm.c, batch.c  the calls, and the shortcut of the smallest products
  *     calls_element.h  calls of one element type; gemm.c includes it
  *     low.h            products of low precision: the types, their plans, and copies of operands
- *     bytes.c          calls of products of bytes; it includes calls_bytes.h
- *     halves.c         calls of products of f16 and bf16; it includes calls_halves.h
  *     plan.c           checks arguments, chooses the path, remembers plans
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products

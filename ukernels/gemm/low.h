@@ -2,15 +2,15 @@
 /*
  * Types of low precision: products whose operands have fewer bits than their sums.
  *
- *     low.c           the types, and their rows of tiles
- *     low_plan.c      chooses the kernel by an estimate
- *     low_pack.c      copies of operands
- *     low_convert.c   conversions of f16 and bf16
- *     low_sums.c      sums of rows and columns, for zero points
- *     low_epilogue.c  checks the caller's last operations on sums of bytes
- *     low_quantize.c  does them
- *     bytes.c         functions that programs call, of bytes; calls_bytes.h has those of one type
- *     halves.c        the same of f16 and bf16; calls_halves.h
+ *     low/types.c       the types, and their rows of tiles
+ *     low/plan.c        chooses the kernel by an estimate
+ *     low/pack.c        copies of operands
+ *     low/convert.c     conversions of f16 and bf16
+ *     low/sums.c        sums of rows and columns, for zero points
+ *     low/epilogue.c    checks the caller's last operations on sums of bytes
+ *     low/quantize.c    does them
+ *     low/bytes.c       functions that programs call, of bytes; calls_bytes.h has those of one type
+ *     low/halves.c      the same of f16 and bf16; calls_halves.h
  *
  * Kernels read groups of kr terms. A tile's panels are [k/kr][width][kr]; a kernel of the form GEMM_RA reads
  * the rows of A in place. If a row ends in a partial group that such a kernel does not take, it reads a copy,
@@ -24,18 +24,18 @@
 /* Terms of a group of any kernel, at most. */
 enum { GEMM_GROUP_MOST = 8 };
 
-/* ---- low.c ---- */
+/* ---- low/types.c ---- */
 
 /* C = beta C, with the last operations: the product has no terms. */
 void uk_gemm_low_scale(const struct gemm_product *p, const struct gemm_operands *o);
 
-/* ---- low_plan.c ---- */
+/* ---- low/plan.c ---- */
 
 /* The way with the fewest estimated cycles among all kernels of the type. whole: k must be one block. Its
  * tile is NULL if no kernel computes the type. */
 struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole);
 
-/* ---- low_pack.c ---- */
+/* ---- low/pack.c ---- */
 
 /* The kernel that packs groups of kr terms of lines that are contiguous along k, or side by side: whole
  * panels if its operation's form is UK_OP_PANEL_T. NULL: none. */
@@ -47,7 +47,7 @@ void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to,
 void uk_gemm_copy_low_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                            int64_t step, void *d, int64_t ldd);
 
-/* ---- low_convert.c ---- */
+/* ---- low/convert.c ---- */
 
 /* Packs a panel of f32 of `width` lines from lines of f16 or bf16, contiguous along k or side by side. */
 void uk_gemm_pack_widened(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step,
@@ -61,18 +61,18 @@ void uk_gemm_merge_low(const struct gemm_product *p, int64_t m, int64_t n, doubl
 void uk_gemm_store_low(const struct gemm_product *p, int64_t m, int64_t n, const float *sums, int64_t lds,
                        void *c, int64_t ldc);
 
-/* ---- low_sums.c ---- */
+/* ---- low/sums.c ---- */
 
 /* Sets sums[i] to the sum of line `line` + i of a matrix of bytes, i < n. */
 void uk_gemm_low_sums(const struct uk_lattice *m, const void *array, int64_t line, int64_t n, int32_t *sums);
 
-/* ---- low_epilogue.c ---- */
+/* ---- low/epilogue.c ---- */
 
 /* Sets *q to the caller's epilogue, which may be NULL, for a run of the plan. q refers to it. */
 enum uk_status uk_gemm_quantization(const struct gemm_plan *plan, const struct uk_igemm_epilogue *epilogue,
                                     int32_t beta, struct gemm_quantization *q);
 
-/* ---- low_quantize.c ---- */
+/* ---- low/quantize.c ---- */
 
 /* Stores `count` columns of a tile to C, where c is its first element. Rows of its sums are lds apart:
  *

@@ -208,7 +208,7 @@ struct gemm_type {
  * scratches of GEMM_TILE_MOST. */
 enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
-/* ---- f32.c, f64.c, low.c ---- */
+/* ---- f32.c, f64.c, low/types.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_u8_i8, uk_gemm_i8, uk_gemm_u8, uk_gemm_bf16,
     uk_gemm_f16, uk_gemm_f16_sums;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of operands of low precision: panels of groups of terms, and rows. */
 #include <string.h>
-#include "low.h"
+#include "gemm/low.h"
 #include "kernels.h"
 
 const struct uk_kernel *uk_gemm_group_pack(const struct gemm_type *t, int kr, bool along_k) {

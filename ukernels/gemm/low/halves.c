@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of bf16 and f16: the functions that programs call. */
-#include "low.h"
+#include "gemm/low.h"
 
 static enum uk_status run_halves(const struct uk_gemm_plan *callers, const struct gemm_type *type,
                                  const struct gemm_operands *operands,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of low precision: the types, and their rows of tiles. Products of bytes are summed in i32,
  * which wraps; those of bf16 in f32, those of f16 in f32 or f16. */
-#include "low.h"
+#include "gemm/low.h"
 #include "kernels.h"
 
 static int32_t multiply(int32_t a, int32_t b) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of bytes: the functions that programs call. */
-#include "low.h"
+#include "gemm/low.h"
 
 static enum uk_status run_bytes(const struct uk_gemm_plan *callers, const struct gemm_type *type,
                                 const void *a, const void *b, int32_t beta, void *c,

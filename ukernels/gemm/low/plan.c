@@ -5,7 +5,7 @@
  * Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape agree.
  */
 #include <limits.h>
-#include "low.h"
+#include "gemm/low.h"
 
 static double cycles_of(const struct gemm_type *t, double loads, double other) {
     const struct uk_core *core = &t->machine->core;

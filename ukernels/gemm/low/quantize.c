@@ -10,7 +10,7 @@
  * on the row or the column.
  */
 #include <string.h>
-#include "low.h"
+#include "gemm/low.h"
 #include "rounding.h"
 
 /* Columns at a time. */

@@ -2,7 +2,7 @@
 /* Checks the caller's last operations on sums of bytes (struct uk_igemm_epilogue), before anything is
  * written. */
 #include <math.h>
-#include "low.h"
+#include "gemm/low.h"
 
 struct range {
     double low, high;

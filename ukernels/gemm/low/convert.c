@@ -2,7 +2,7 @@
 /* Converts f16 and bf16 to f32 and back, where panels are packed for kernels of f32, and where sums in f32
  * become elements of C. */
 #include <string.h>
-#include "low.h"
+#include "gemm/low.h"
 #include "kernels.h"
 #include "registry/half.h"
 

@@ -3,7 +3,7 @@
  *
  *     sum of (a - x) (b - y) = sum of a b - x sum of b - y sum of a + k x y
  */
-#include "low.h"
+#include "gemm/low.h"
 
 /* Columns, and rows of their sums in 16 bits, at a time: 128 bytes cannot leave an int16_t. */
 enum { COLUMNS = 64, ROWS = 2 * 64 };
