@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign, added in 32 bits
- * with wraparound, or bf16 (UK_OP_bgemm), added in floats. UK_OP_..._ra: the rows of A are in place;
- * UK_OP_..._runs: and have several runs. Plain C, for machines without a kernel of their own.
+ * with wraparound, or bf16 (UK_OP_bgemm) or f16 (UK_OP_hsgemm_ra), added in floats. UK_OP_..._ra: the rows of
+ * A are in place; UK_OP_..._runs: and have several runs. Plain C, for machines without a kernel of their own.
  *
  * Bound: compilers emit widening and 32-bit multiplications for the products of a group. A 16-byte vector
  * holds four of these products: at one a cycle 8 operations per cycle.
@@ -14,6 +14,10 @@
 typedef uint16_t left, right;
 typedef float total, value;
 #define VALUE(x) uk_from_bf16(x)
+#elif defined(UK_OP_hsgemm_ra)
+typedef uint16_t left, right;
+typedef float total, value;
+#define VALUE(x) uk_from_f16(x)
 #else
 #if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
 typedef int8_t left, right;
@@ -32,7 +36,7 @@ typedef int32_t total;
 #endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || \
-    defined(UK_OP_i8u8gemm_ra) || defined(UK_OP_bgemm_ra)
+    defined(UK_OP_i8u8gemm_ra) || defined(UK_OP_bgemm_ra) || defined(UK_OP_hsgemm_ra)
 #define OPERANDS OF_ROWS(left, right)
 #define ROW(i) ((i) < mr ? a + (i) * lda : a) /* a row that the tile does not have is read as row 0 */
 enum { STRIDE = KR };

@@ -127,10 +127,10 @@ static void rows_of_cores_have_one_for_all(void **state) {
  * only for products of u8 and i8. */
 static void elements_are_declared(void **state) {
     static const char *const types[] = {
-        [UK_ELEMENT_F16] = "f16",  [UK_ELEMENT_BF16] = "bf16", [UK_ELEMENT_F32] = "f32",
-        [UK_ELEMENT_F64] = "f64",  [UK_ELEMENT_I8] = "i8",     [UK_ELEMENT_U8] = "u8",
-        [UK_ELEMENT_U8_I8] = "u8", [UK_ELEMENT_I8_U8] = "i8",  [UK_ELEMENT_I16] = "i16",
-        [UK_ELEMENT_I32] = "i32"};
+        [UK_ELEMENT_F16] = "f16", [UK_ELEMENT_F16_F32] = "f16", [UK_ELEMENT_BF16] = "bf16",
+        [UK_ELEMENT_F32] = "f32", [UK_ELEMENT_F64] = "f64",     [UK_ELEMENT_I8] = "i8",
+        [UK_ELEMENT_U8] = "u8",   [UK_ELEMENT_U8_I8] = "u8",    [UK_ELEMENT_I8_U8] = "i8",
+        [UK_ELEMENT_I16] = "i16", [UK_ELEMENT_I32] = "i32"};
 
     (void)state;
     for (int i = 0; i < uk_kernel_count(); i++) {

@@ -235,6 +235,7 @@ static enum uk_c_element sum_of(const struct uk_kernel *k) {
     switch (k->operation->element) {
     case UK_ELEMENT_F16:
         return UK_C_F16;
+    case UK_ELEMENT_F16_F32:
     case UK_ELEMENT_BF16:
         return UK_C_F32;
     default:

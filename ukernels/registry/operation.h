@@ -6,6 +6,7 @@
 /* The type of the elements that are multiplied, added or moved. */
 enum uk_element {
     UK_ELEMENT_F16,
+    UK_ELEMENT_F16_F32, /* products of f16, summed in f32 */
     UK_ELEMENT_BF16,
     UK_ELEMENT_F32,
     UK_ELEMENT_F64,
@@ -26,6 +27,7 @@ static inline int uk_element_bytes(enum uk_element e) {
     case UK_ELEMENT_I32:
         return 4;
     case UK_ELEMENT_F16:
+    case UK_ELEMENT_F16_F32:
     case UK_ELEMENT_BF16:
     case UK_ELEMENT_I16:
         return 2;

@@ -42,6 +42,14 @@ static void call_bgemm(const struct uk_kernel *k, const struct gemm_low_call *x)
         call_sgemm(k, x);
 }
 
+static void call_hsgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
+    if (k->operation->form == UK_OP_RA)
+        ((uk_hsgemm_ra_function *)k->function)(x->k, x->a, x->lda, x->b, x->c, x->ldc, x->acc, x->rows,
+                                               x->columns);
+    else
+        call_sgemm(k, x);
+}
+
 static void call_hgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
     ((uk_hgemm_function *)k->function)(x->k, x->a, x->b, x->c, x->ldc, x->acc, x->rows, x->columns);
 }
@@ -256,27 +264,28 @@ struct gemm_type uk_gemm_u8_i8 = UK_TYPE_OF_BYTES(igemm, UK_ELEMENT_U8_I8, UK_EL
                  uk_gemm_i8 = UK_TYPE_OF_BYTES(i8gemm, UK_ELEMENT_I8, UK_ELEMENT_I8, UK_ELEMENT_I8),
                  uk_gemm_u8 = UK_TYPE_OF_BYTES(u8gemm, UK_ELEMENT_U8, UK_ELEMENT_U8, UK_ELEMENT_U8);
 
-/* Elements of A and B; kernels' sums, and conversion to f32; elements that C may have, the default first. */
-#define UK_TYPE_OF_HALVES(op, elements, sums, widens, function, c, other_c) \
-    {.name = #op,                                                           \
-     .element = elements,                                                   \
-     .left = elements,                                                      \
-     .right = elements,                                                     \
-     .group = elements,                                                     \
-     .size = sizeof(uint16_t),                                              \
-     .c_size = (c) == UK_C_F32 ? sizeof(float) : sizeof(uint16_t),          \
-     .c_elements = 1 << (c) | 1 << (other_c),                               \
-     .c_element = c,                                                        \
-     .sum = sums,                                                           \
-     .is_low_precision = true,                                              \
-     .is_widened = widens,                                                  \
-     .tile_row = real_tile_row,                                             \
-     .call = function,                                                      \
-     .pack_groups = uk_gemm_pack_groups,                                    \
+/* Of kernels in the registry; elements of A and B; kernels' sums, and conversion to f32; elements that C may
+ * have, the default first. */
+#define UK_TYPE_OF_HALVES(op, both, elements, sums, widens, function, c, other_c) \
+    {.name = #op,                                                                 \
+     .element = both,                                                             \
+     .left = elements,                                                            \
+     .right = elements,                                                           \
+     .group = elements,                                                           \
+     .size = sizeof(uint16_t),                                                    \
+     .c_size = (c) == UK_C_F32 ? sizeof(float) : sizeof(uint16_t),                \
+     .c_elements = 1 << (c) | 1 << (other_c),                                     \
+     .c_element = c,                                                              \
+     .sum = sums,                                                                 \
+     .is_low_precision = true,                                                    \
+     .is_widened = widens,                                                        \
+     .tile_row = real_tile_row,                                                   \
+     .call = function,                                                            \
+     .pack_groups = uk_gemm_pack_groups,                                          \
      .copy_rows = uk_gemm_copy_low_rows}
-struct gemm_type uk_gemm_bf16 = UK_TYPE_OF_HALVES(bgemm, UK_ELEMENT_BF16, UK_C_F32, true, call_bgemm,
-                                                  UK_C_F32, UK_C_BF16),
-                 uk_gemm_f16 =
-                     UK_TYPE_OF_HALVES(hgemm, UK_ELEMENT_F16, UK_C_F32, true, call_sgemm, UK_C_F16, UK_C_F32),
-                 uk_gemm_f16_sums = UK_TYPE_OF_HALVES(hgemm, UK_ELEMENT_F16, UK_C_F16, false, call_hgemm,
-                                                      UK_C_F16, UK_C_F32);
+struct gemm_type uk_gemm_bf16 = UK_TYPE_OF_HALVES(bgemm, UK_ELEMENT_BF16, UK_ELEMENT_BF16, UK_C_F32, true,
+                                                  call_bgemm, UK_C_F32, UK_C_BF16),
+                 uk_gemm_f16 = UK_TYPE_OF_HALVES(hgemm, UK_ELEMENT_F16_F32, UK_ELEMENT_F16, UK_C_F32, true,
+                                                 call_hsgemm, UK_C_F16, UK_C_F32),
+                 uk_gemm_f16_sums = UK_TYPE_OF_HALVES(hgemm, UK_ELEMENT_F16, UK_ELEMENT_F16, UK_C_F16, false,
+                                                      call_hgemm, UK_C_F16, UK_C_F32);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UK_MR rows x up to UK_NR columns of C, in f32, from rows of A in place, of bf16 (UK_OP_bgemm_ra) or f16
+ * (UK_OP_hsgemm_ra), and panels of pairs of bf16 or of single f16 of B, two vectors of columns at a time:
+ * sum[i][v] is vector v of row i.
+ *
+ * The rows are widened once for all columns, TERMS terms at a time, on the stack. A bf16 is the upper half of
+ * an f32: of the words of B, which hold a pair of terms, the first becomes an f32 by a shift, the second by a
+ * mask. An instruction converts f16. Products are exact, and each sum is rounded once.
+ *
+ * Bound, for 6 rows and two vectors of 8 columns (AVX2): for a pair of terms of bf16 24 multiply-adds, 4
+ * loads and 12 broadcasts, 2 shifts and 2 masks. With two multiply-adds a cycle and ports of vectors besides
+ * these 12 cycles, the rate of f32; without such ports 14. f16, for a term: 12 multiply-adds, 2 conversions
+ * that load, 6 broadcasts.
+ *
+ * For 14 rows and two vectors of 16 columns (AVX-512): for a pair of terms of bf16 56 multiply-adds, 4 loads
+ * and 28 broadcasts, 2 shifts and 2 masks; for a term of f16 28 multiply-adds, 2 conversions that load, 14
+ * broadcasts. Shifts, masks and conversions take ports of multiply-adds: 30 and 15 cycles, 93 % of the rate
+ * of f32. vdpbf16ps takes 56 cycles for that pair where a core has one every second cycle, 14 where it has
+ * two a cycle.
+ *
+ * Edges: up to one vector of columns takes half of the multiply-adds; columns are masked. AVX2 has a loop for
+ * each number of rows; AVX-512, which has more rows, one for all of them, and one that ends each term after
+ * the last row. Of a last single term of bf16 the second half of B's words is not used.
+ */
+#include "halves_vectors.h"
+#include "registry/kernel_contract.h"
+
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, TERMS = 128 };
+#define EACH_ROW(i) _Pragma("GCC unroll 14") for (int i = 0; i < MR; i++)
+#define EACH_VECTOR(v) _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++)
+
+struct rows {
+    float term[MR][TERMS];
+};
+
+#ifdef UK_OP_hsgemm_ra
+#define WIDENED(s) from_f16(s)
+#define WIDENED_ONE(x) uk_from_f16(x)
+#define FIRST(s) from_f16(s)
+#else
+#define WIDENED(s) from_bf16(s)
+#define WIDENED_ONE(x) uk_from_bf16(x)
+#define FIRST(s) first_of_pairs(s)
+#endif
+
+/* The last vector of a row overlaps the one before. */
+INLINE void widen_row(float *to, const uint16_t *a, int64_t k) {
+    int64_t p = 0;
+
+#pragma GCC unroll 1
+    for (; p + LANES <= k; p += LANES)
+        STORE(to + p, WIDENED(a + p));
+    if (p < k && p > 0)
+        STORE(to + k - LANES, WIDENED(a + k - LANES));
+#pragma GCC unroll 1
+    for (; p < k && k < LANES; p++)
+        to[p] = WIDENED_ONE(a[p]);
+}
+
+/* Adds the products of one term of all rows. */
+INLINE void add_term(int rows, int vectors, const struct rows *a, int64_t p, const vector *y,
+                     vector sum[MR][2]) {
+    EACH_ROW(i) {
+        if (i < rows) {
+            const vector x = BROADCAST(&a->term[i][p]);
+
+            EACH_VECTOR(v) {
+                sum[i][v] = MULTIPLY_ADD(x, y[v], sum[i][v]);
+            }
+        }
+    }
+}
+
+INLINE void add_c(int rows, int vectors, const float *c, int64_t ldc, int64_t nr, vector sum[MR][2]) {
+    EACH_ROW(i) {
+        if (i < rows)
+            EACH_VECTOR(v) {
+                sum[i][v] = ADD(sum[i][v], load_first(c + i * ldc + v * LANES, nr - v * LANES));
+            }
+    }
+}
+
+/* One or two vectors of columns; k is a multiple of KR. */
+INLINE void tile(int rows, int vectors, const struct rows *a, int64_t k, const uint16_t *b, float *c,
+                 int64_t ldc, int64_t acc, int64_t nr) {
+    vector sum[MR][2];
+
+    EACH_ROW(i) {
+        EACH_VECTOR(v) {
+            sum[i][v] = ZERO();
+        }
+    }
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
+        vector y[2];
+
+        EACH_VECTOR(v) {
+            y[v] = FIRST(b + v * LANES * KR);
+        }
+        add_term(rows, vectors, a, p, y, sum);
+#ifndef UK_OP_hsgemm_ra
+        const uint16_t *again = b;
+
+        __asm__("" : "+r"(again)); /* Words that stayed in registers would spill sums. */
+        EACH_VECTOR(v) {
+            y[v] = second_of_pairs(again + v * LANES * KR);
+        }
+        add_term(rows, vectors, a, p + 1, y, sum);
+#endif
+    }
+    if (acc)
+        add_c(rows, vectors, c, ldc, nr, sum);
+    /* After all loads: a load would wait for a store under a mask to any byte of its vector, such as to the
+     * row before it where rows are shorter than a vector. */
+    __asm__("" : : : "memory");
+    EACH_ROW(i) {
+        if (i < rows)
+            EACH_VECTOR(v) {
+                store_first(c + i * ldc + v * LANES, nr - v * LANES, sum[i][v]);
+            }
+    }
+}
+
+INLINE void columns(int rows, const struct rows *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
+                    int64_t acc, int64_t nr) {
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < nr; j += 2 * LANES)
+        if (nr - j > LANES)
+            tile(rows, 2, a, k, b + j * KR, c + j, ldc, acc, nr - j);
+        else
+            tile(rows, 1, a, k, b + j * KR, c + j, ldc, acc, nr - j);
+}
+
+INLINE void all_columns(int rows, const struct rows *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
+                        int64_t acc, int64_t nr) {
+    switch (rows) {
+    case MR:
+        columns(MR, a, k, b, c, ldc, acc, nr);
+        break;
+#ifdef UK_ISA_avx512
+    default:
+        columns(rows, a, k, b, c, ldc, acc, nr);
+        break;
+#else
+    case 5:
+        columns(5, a, k, b, c, ldc, acc, nr);
+        break;
+    case 4:
+        columns(4, a, k, b, c, ldc, acc, nr);
+        break;
+    case 3:
+        columns(3, a, k, b, c, ldc, acc, nr);
+        break;
+    case 2:
+        columns(2, a, k, b, c, ldc, acc, nr);
+        break;
+    default:
+        columns(1, a, k, b, c, ldc, acc, nr);
+        break;
+#endif
+    }
+}
+
+/* Adds the products of a last single term to C. */
+INLINE void add_last(const struct rows *a, int64_t p, const uint16_t *b, float *c, int64_t ldc, int64_t mr,
+                     int64_t nr) {
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < nr; j += LANES) {
+        const vector y = FIRST(b + j * KR);
+
+#pragma GCC unroll 1
+        for (int64_t i = 0; i < mr; i++) {
+            float *to = c + i * ldc + j;
+
+            store_first(to, nr - j, ADD(MULTIPLY(BROADCAST(&a->term[i][p]), y), load_first(to, nr - j)));
+        }
+    }
+}
+
+void UK_SYMBOL(int64_t k, const uint16_t *a, int64_t lda, const uint16_t *b, float *c, int64_t ldc,
+               int64_t acc, int64_t mr, int64_t nr) {
+    struct rows rows;
+
+#pragma GCC unroll 1
+    do {
+        const int64_t terms = k < TERMS ? k : TERMS, whole = terms / KR * KR;
+
+#pragma GCC unroll 1
+        for (int64_t i = 0; i < mr; i++)
+            widen_row(rows.term[i], a + i * lda, terms);
+        all_columns((int)mr, &rows, whole, b, c, ldc, acc, nr);
+        if (whole < terms)
+            add_last(&rows, whole, b + whole * NR, c, ldc, mr, nr);
+        k -= terms;
+        a += terms;
+        b += terms * NR;
+        acc = 1;
+    } while (k > 0);
+}
