@@ -138,12 +138,36 @@ static void rows_are_even(void **state) {
             }
 }
 
+/* Cycles per element of C and term of a kernel on a core, for whole tiles. */
+static double term_cycles(const char *core, const char *symbol) {
+    const struct uk_core *c = uk_core_find(core);
+    const struct uk_kernel *k = uk_kernel_find(symbol);
+
+    assert_true(c && k);
+    return tile_cycles(c, k, uk_kernel_mr(k), uk_kernel_nr(k)) /
+           (uk_kernel_mr(k) * uk_kernel_nr(k) * uk_kernel_kr(k));
+}
+
+/* bf16 is widened where vdpbf16ps is slower than the multiply-adds that it replaces, and only there. */
+static void slow_dot_products_are_replaced(void **state) {
+    static const char *const slow[] = {"golden_cove", "redwood_cove"}, *const fast[] = {"zen4", "zen5"};
+    static const char *const widening = "uk_bgemm_ra_14x64_avx512_intrin",
+                             *const dots = "uk_bgemm_ra_14x32_avx512bf16_intrin";
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_true(term_cycles(slow[i], widening) < 0.6 * term_cycles(slow[i], dots));
+        assert_true(term_cycles(fast[i], dots) < 0.6 * term_cycles(fast[i], widening));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_add_up),
         cmocka_unit_test(whole_tiles_are_rows),
         cmocka_unit_test(parts_take_less),
         cmocka_unit_test(rows_are_even),
+        cmocka_unit_test(slow_dot_products_are_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
