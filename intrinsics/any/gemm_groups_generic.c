@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign, added in 32 bits
- * with wraparound, or bf16 (UK_OP_bgemm) or f16 (UK_OP_hsgemm_ra), added in floats. UK_OP_..._ra: the rows of
+ * with wraparound, or bf16 (UK_OP_bgemm) or f16 (UK_OP_hsgemm), added in floats. UK_OP_..._ra: the rows of
  * A are in place; UK_OP_..._runs: and have several runs. Plain C, for machines without a kernel of their own.
  *
  * Bound: compilers emit widening and 32-bit multiplications for the products of a group. A 16-byte vector
@@ -14,7 +14,7 @@
 typedef uint16_t left, right;
 typedef float total, value;
 #define VALUE(x) uk_from_bf16(x)
-#elif defined(UK_OP_hsgemm_ra)
+#elif defined(UK_OP_hsgemm) || defined(UK_OP_hsgemm_ra)
 typedef uint16_t left, right;
 typedef float total, value;
 #define VALUE(x) uk_from_f16(x)

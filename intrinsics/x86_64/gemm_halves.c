@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR rows x up to UK_NR columns of C, in f32, from rows of A in place, of bf16 (UK_OP_bgemm_ra) or f16
- * (UK_OP_hsgemm_ra), and panels of pairs of bf16 or of single f16 of B, two vectors of columns at a time:
- * sum[i][v] is vector v of row i.
+ * (UK_OP_hsgemm_ra), or panels of A of f16 (UK_OP_hsgemm), and panels of pairs of bf16 or of single f16 of B,
+ * two vectors of columns at a time: sum[i][v] is vector v of row i.
  *
- * The rows are widened once for all columns, TERMS terms at a time, on the stack. A bf16 is the upper half of
+ * A is widened once for all columns, TERMS terms at a time, on the stack. A bf16 is the upper half of
  * an f32: of the words of B, which hold a pair of terms, the first becomes an f32 by a shift, the second by a
  * mask. An instruction converts f16. Products are exact, and each sum is rounded once.
  *
@@ -30,22 +30,30 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, TERMS = 128 };
 #define EACH_ROW(i) _Pragma("GCC unroll 14") for (int i = 0; i < MR; i++)
 #define EACH_VECTOR(v) _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++)
 
-struct rows {
-    float term[MR][TERMS];
+/* Terms of A, widened: as rows, or as in a panel. */
+struct terms {
+    float term[MR * TERMS];
 };
-
-#ifdef UK_OP_hsgemm_ra
-#define WIDENED(s) from_f16(s)
-#define WIDENED_ONE(x) uk_from_f16(x)
-#define FIRST(s) from_f16(s)
+#ifdef UK_OP_hsgemm
+#define OPERANDS int64_t k, const uint16_t *a, const uint16_t *b
+#define TERM(i, p) ((p) * MR + (i))
 #else
+#define OPERANDS int64_t k, const uint16_t *a, int64_t lda, const uint16_t *b
+#define TERM(i, p) ((i) * TERMS + (p))
+#endif
+
+#ifdef UK_OP_bgemm_ra
 #define WIDENED(s) from_bf16(s)
 #define WIDENED_ONE(x) uk_from_bf16(x)
 #define FIRST(s) first_of_pairs(s)
+#else
+#define WIDENED(s) from_f16(s)
+#define WIDENED_ONE(x) uk_from_f16(x)
+#define FIRST(s) from_f16(s)
 #endif
 
-/* The last vector of a row overlaps the one before. */
-INLINE void widen_row(float *to, const uint16_t *a, int64_t k) {
+/* Widens k elements. The last vector overlaps the one before. */
+INLINE void widen(float *to, const uint16_t *a, int64_t k) {
     int64_t p = 0;
 
 #pragma GCC unroll 1
@@ -59,11 +67,11 @@ INLINE void widen_row(float *to, const uint16_t *a, int64_t k) {
 }
 
 /* Adds the products of one term of all rows. */
-INLINE void add_term(int rows, int vectors, const struct rows *a, int64_t p, const vector *y,
+INLINE void add_term(int rows, int vectors, const struct terms *a, int64_t p, const vector *y,
                      vector sum[MR][2]) {
     EACH_ROW(i) {
         if (i < rows) {
-            const vector x = BROADCAST(&a->term[i][p]);
+            const vector x = BROADCAST(&a->term[TERM(i, p)]);
 
             EACH_VECTOR(v) {
                 sum[i][v] = MULTIPLY_ADD(x, y[v], sum[i][v]);
@@ -82,7 +90,7 @@ INLINE void add_c(int rows, int vectors, const float *c, int64_t ldc, int64_t nr
 }
 
 /* One or two vectors of columns; k is a multiple of KR. */
-INLINE void tile(int rows, int vectors, const struct rows *a, int64_t k, const uint16_t *b, float *c,
+INLINE void tile(int rows, int vectors, const struct terms *a, int64_t k, const uint16_t *b, float *c,
                  int64_t ldc, int64_t acc, int64_t nr) {
     vector sum[MR][2];
 
@@ -99,7 +107,7 @@ INLINE void tile(int rows, int vectors, const struct rows *a, int64_t k, const u
             y[v] = FIRST(b + v * LANES * KR);
         }
         add_term(rows, vectors, a, p, y, sum);
-#ifndef UK_OP_hsgemm_ra
+#ifdef UK_OP_bgemm_ra
         const uint16_t *again = b;
 
         __asm__("" : "+r"(again)); /* Words that stayed in registers would spill sums. */
@@ -122,7 +130,7 @@ INLINE void tile(int rows, int vectors, const struct rows *a, int64_t k, const u
     }
 }
 
-INLINE void columns(int rows, const struct rows *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
+INLINE void columns(int rows, const struct terms *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
                     int64_t acc, int64_t nr) {
 #pragma GCC unroll 1
     for (int64_t j = 0; j < nr; j += 2 * LANES)
@@ -132,7 +140,7 @@ INLINE void columns(int rows, const struct rows *a, int64_t k, const uint16_t *b
             tile(rows, 1, a, k, b + j * KR, c + j, ldc, acc, nr - j);
 }
 
-INLINE void all_columns(int rows, const struct rows *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
+INLINE void all_columns(int rows, const struct terms *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
                         int64_t acc, int64_t nr) {
     switch (rows) {
     case MR:
@@ -163,7 +171,7 @@ INLINE void all_columns(int rows, const struct rows *a, int64_t k, const uint16_
 }
 
 /* Adds the products of a last single term to C. */
-INLINE void add_last(const struct rows *a, int64_t p, const uint16_t *b, float *c, int64_t ldc, int64_t mr,
+INLINE void add_last(const struct terms *a, int64_t p, const uint16_t *b, float *c, int64_t ldc, int64_t mr,
                      int64_t nr) {
 #pragma GCC unroll 1
     for (int64_t j = 0; j < nr; j += LANES) {
@@ -173,27 +181,32 @@ INLINE void add_last(const struct rows *a, int64_t p, const uint16_t *b, float *
         for (int64_t i = 0; i < mr; i++) {
             float *to = c + i * ldc + j;
 
-            store_first(to, nr - j, ADD(MULTIPLY(BROADCAST(&a->term[i][p]), y), load_first(to, nr - j)));
+            store_first(to, nr - j,
+                        ADD(MULTIPLY(BROADCAST(&a->term[TERM(i, p)]), y), load_first(to, nr - j)));
         }
     }
 }
 
-void UK_SYMBOL(int64_t k, const uint16_t *a, int64_t lda, const uint16_t *b, float *c, int64_t ldc,
-               int64_t acc, int64_t mr, int64_t nr) {
-    struct rows rows;
+void UK_SYMBOL(OPERANDS, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    struct terms widened;
 
 #pragma GCC unroll 1
     do {
         const int64_t terms = k < TERMS ? k : TERMS, whole = terms / KR * KR;
 
+#ifdef UK_OP_hsgemm
+        widen(widened.term, a, terms * MR);
+        a += terms * MR;
+#else
 #pragma GCC unroll 1
         for (int64_t i = 0; i < mr; i++)
-            widen_row(rows.term[i], a + i * lda, terms);
-        all_columns((int)mr, &rows, whole, b, c, ldc, acc, nr);
-        if (whole < terms)
-            add_last(&rows, whole, b + whole * NR, c, ldc, mr, nr);
-        k -= terms;
+            widen(widened.term + TERM(i, 0), a + i * lda, terms);
         a += terms;
+#endif
+        all_columns((int)mr, &widened, whole, b, c, ldc, acc, nr);
+        if (whole < terms)
+            add_last(&widened, whole, b + whole * NR, c, ldc, mr, nr);
+        k -= terms;
         b += terms * NR;
         acc = 1;
     } while (k > 0);

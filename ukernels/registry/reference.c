@@ -42,24 +42,22 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
                            sum_type *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {              \
         ADD(IN_GROUPS, from, to, sum_type)                                                               \
     }
-#define GROUP_ROWS(op, left, right, from, to, sum_type)                                                     \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda,       \
-                           const right *b, sum_type *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) { \
-        (void)MR;                                                                                           \
-        ADD(IN_ROWS, from, to, sum_type)                                                                    \
+#define GROUP_GEMM(op, left, right, from, to, sum_type)                                                    \
+    GROUP_PANELS(op, left, right, from, to, sum_type)                                                      \
+    void uk_reference_##op##_ra(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda, \
+                                const right *b, sum_type *c, int64_t ldc, int64_t acc, int64_t mr,         \
+                                int64_t nr) {                                                              \
+        (void)MR;                                                                                          \
+        ADD(IN_ROWS, from, to, sum_type)                                                                   \
     }
-#define GROUP_GEMM(op, left, right, from, to, sum_type) \
-    GROUP_PANELS(op, left, right, from, to, sum_type)   \
-    GROUP_ROWS(op##_ra, left, right, from, to, sum_type)
 GROUP_GEMM(igemm, uint8_t, int8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(i8gemm, int8_t, int8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(u8gemm, uint8_t, uint8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(i8u8gemm, int8_t, uint8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
-GROUP_ROWS(hsgemm_ra, uint16_t, uint16_t, uk_from_f16, float, float)
+GROUP_GEMM(hsgemm, uint16_t, uint16_t, uk_from_f16, float, float)
 GROUP_PANELS(i16gemm, int16_t, int16_t, (int32_t), uint32_t, int32_t)
 #undef GROUP_PANELS
-#undef GROUP_ROWS
 #undef GROUP_GEMM
 #define GROUP_RUNS(op, left, right, from, to, sum_type)                                                     \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const left *a,      \

@@ -46,6 +46,8 @@ static void call_hsgemm(const struct uk_kernel *k, const struct gemm_low_call *x
     if (k->operation->form == UK_OP_RA)
         ((uk_hsgemm_ra_function *)k->function)(x->k, x->a, x->lda, x->b, x->c, x->ldc, x->acc, x->rows,
                                                x->columns);
+    else if (k->operation->element == UK_ELEMENT_F16_F32)
+        ((uk_hsgemm_function *)k->function)(x->k, x->a, x->b, x->c, x->ldc, x->acc, x->rows, x->columns);
     else
         call_sgemm(k, x);
 }
