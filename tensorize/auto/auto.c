@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules a stage automatically: makes copies that kernels need, chooses the cheapest kernel (choose.c),
  * for the stage as written or transposed, then tiles for it (tiling.c). */
+#include <math.h>
 #include <string.h>
 #include "registry/operation.h"
 #include "stage.h"
@@ -110,6 +111,14 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
     if (!status && !p.fit.intrinsic && uk_may_take_zeros(st))
         status = choose_quietly(s, st, UK_PAD_GUARD, &q);
     *fits = p.fit.intrinsic || uk_takes_windows(&q);
+    return status;
+}
+
+enum uk_status uk_best_kernel_cycles(struct uk_schedule *s, struct uk_stage *st, double *cycles) {
+    struct uk_kernel_plan p = {0};
+    const enum uk_status status = choose_quietly(s, st, UK_PAD_VALUE, &p);
+
+    *cycles = p.fit.intrinsic ? p.cycles : HUGE_VAL;
     return status;
 }
 

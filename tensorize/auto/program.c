@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules a program without steps: inlines elementwise stages into their only reader, gives the others a
- * kernel and tiles, and computes elementwise stages that follow a sum tile by tile, as soon as a tile is
- * complete.
+ * Schedules a program without steps: multiplies out differences, inlines elementwise stages into their only
+ * reader, gives the others a kernel and tiles, and computes elementwise stages that follow a sum tile by
+ * tile, as soon as a tile is complete.
  */
+#include <math.h>
 #include <string.h>
 #include "registry/operation.h"
+#include "costing.h"
 #include "stage.h"
 #include "steps.h"
 
@@ -38,6 +40,62 @@ static struct uk_step *step_of(struct uk_schedule *s, enum uk_step_kind kind, st
     if (step)
         step->subject = st->name;
     return step;
+}
+
+/* ---- differences under sums ---- */
+
+/* Cycles of the parts: the kernel's, and those of the sums of single factors. Elementwise stages follow
+ * either form. Infinite: no kernel computes the products. */
+static enum uk_status cycles_of_parts(struct uk_schedule *s, const struct uk_multiplied *made,
+                                      double *cycles) {
+    struct uk_stage *product = made->part[made->count - 2];
+
+    *cycles = HUGE_VAL;
+    if (uk_is_as_written(s, product->name))
+        return UK_OK;
+    const enum uk_status status = uk_best_kernel_cycles(s, product, cycles);
+    for (int i = 0; i < made->count - 2; i++)
+        *cycles += uk_plain_cycles(s, made->part[i]);
+    return status;
+}
+
+static enum uk_status apply_multiply_out(struct uk_schedule *s, struct uk_stage *st) {
+    if (s->report)
+        uk_put(s->report, "stage %s: its differences are multiplied out\n", st->name);
+    return uk_apply_one(s, step_of(s, UK_STEP_MULTIPLY_OUT, st));
+}
+
+/* Applies the step if it saves time. The parts made here serve the estimate alone. */
+static enum uk_status multiply_out(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_buffer *const buffers = s->buffers;
+    struct uk_multiplied made;
+    double written, cycles;
+    enum uk_status status = uk_multiply_out(s, st, st->statement->at, &made);
+
+    if (status == UK_REFUSED || status == UK_UNSUPPORTED)
+        return uk_context_forget(s->context), UK_OK;
+    if (status || (status = uk_best_kernel_cycles(s, st, &written)) ||
+        (status = cycles_of_parts(s, &made, &cycles)))
+        return status;
+    for (int i = 0; i < made.count; i++)
+        made.part[i]->is_gone = true;
+    s->buffers = buffers;
+    if (isinf(written))
+        written = uk_can_use_plain_loops(s) ? uk_plain_cycles(s, st) : HUGE_VAL;
+    return cycles < written ? apply_multiply_out(s, st) : UK_OK;
+}
+
+/* Multiplies out sums of products of differences, if a kernel then computes the sum of products, and that and
+ * the other sums take fewer cycles than the sum as written. */
+static enum uk_status multiply_out_stages(struct uk_schedule *s) {
+    enum uk_status status = UK_OK;
+
+    for (struct uk_stage *st = s->stages, *next; st && !status; st = next) {
+        next = st->next;
+        if (st->statement->reduce == UK_REDUCE_SUM && !uk_is_empty(st) && !uk_is_as_written(s, st->name))
+            status = multiply_out(s, st);
+    }
+    return status;
 }
 
 /* The only stage that reads the temp that st writes, if nothing else writes it. */
@@ -354,6 +412,8 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
         st->plain_loops_reason = uk_reason_as_written(s, st->name);
         return UK_OK;
     }
+    if (st->is_factor_sum)
+        return uk_order_sum(s, st);
     const bool sums = st->statement->reduce != UK_REDUCE_NONE && !uk_is_empty(st);
     bool done = false;
     if ((sums && ((status = join_nest(s, st, &done)) || done)) ||
@@ -369,7 +429,9 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
 
 enum uk_status uk_auto_schedule(struct uk_schedule *s) {
     s->is_automatic = true;
-    enum uk_status status = uk_inline_stages(s);
+    enum uk_status status = multiply_out_stages(s);
+    if (!status)
+        status = uk_inline_stages(s);
     for (struct uk_stage *st = s->stages; st && !status; st = st->next)
         if (!st->parent && !st->match)
             status = schedule_nest(s, st);

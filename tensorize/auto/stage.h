@@ -45,6 +45,9 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
 /* Sets *fits if some kernel computes the stage, possibly with copies of operands that hold their
  * borders. */
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits);
+/* Sets *cycles to the estimate of the cheapest kernel for the stage; infinite if plain loops are faster or no
+ * kernel computes it. */
+enum uk_status uk_best_kernel_cycles(struct uk_schedule *s, struct uk_stage *st, double *cycles);
 
 /* ---- program.c ---- */
 

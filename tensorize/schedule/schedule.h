@@ -116,6 +116,19 @@ void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
 enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
                               const char *step);
 
+/* ---- multiply_out.c ---- */
+
+/* Makes the stages that replace the stage: one or two sums of single factors, the sum of products, and the
+ * stage that combines them. Neither the list of stages nor `st` changes. UK_REFUSED: the step does not
+ * apply to the stage. */
+enum { UK_MAX_MULTIPLIED = 4 };
+struct uk_multiplied {
+    int count;
+    struct uk_stage *part[UK_MAX_MULTIPLIED]; /* in the order of execution; the last two as listed above */
+};
+enum uk_status uk_multiply_out(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                               struct uk_multiplied *out);
+
 /* ---- reset.c ---- */
 
 /* uk_identity: the value of an empty reduction; NULL: out of memory. uk_reset_stage: the stage that stores

@@ -14,15 +14,14 @@ static bool grows_in_place(const struct uk_statement *t) {
     return t->reduce == UK_REDUCE_NONE || t->assign == UK_ASSIGN || (t->reduce == of[t->assign] && !t->scan);
 }
 
-/* Creates the buffer, row-major over the left iterators. NULL: no memory. */
-static struct uk_tensor *make_buffer(struct uk_schedule *s, const struct uk_statement *t) {
+struct uk_tensor *uk_statement_buffer(struct uk_schedule *s, const struct uk_statement *t, const char *name) {
     struct uk_tensor *x = uk_alloc(s->arena, sizeof *x);
     struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);
     struct uk_index *elements = uk_index_int(s->arena, 1);
 
     if (!x || !b)
         return NULL;
-    *x = (struct uk_tensor){.name = uk_format(s->arena, "%s_value", t->label),
+    *x = (struct uk_tensor){.name = name,
                             .type = t->left.tensor->type,
                             .kind = UK_TENSOR_TEMP,
                             .dims = t->left_iterators,
@@ -37,15 +36,17 @@ static struct uk_tensor *make_buffer(struct uk_schedule *s, const struct uk_stat
     }
     *b = (struct uk_buffer){.tensor = x, .elements = elements, .next = s->buffers};
     s->buffers = b;
-    return x->name && elements ? x : NULL;
+    return name && elements ? x : NULL;
 }
 
-static struct uk_access element(struct uk_schedule *s, const struct uk_statement *t, struct uk_tensor *x) {
-    struct uk_access a = {.tensor = x, .at = t->at};
+bool uk_statement_element(struct uk_schedule *s, const struct uk_statement *t, struct uk_tensor *x,
+                          struct uk_access *out) {
+    bool made = true;
 
+    *out = (struct uk_access){.tensor = x, .at = t->at};
     for (int d = 0; d < x->dims; d++)
-        a.index[d] = uk_index_var(s->arena, t->iterator[d]);
-    return a;
+        made &= (out->index[d] = uk_index_var(s->arena, t->iterator[d])) != NULL;
+    return made;
 }
 
 struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_statement *t) {
@@ -59,7 +60,7 @@ struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_stateme
     sum->next = NULL;
     if (grows_in_place(t))
         return sum;
-    if (!(x = make_buffer(s, t)))
+    if (!(x = uk_statement_buffer(s, t, uk_format(s->arena, "%s_value", t->label))))
         return NULL;
     *update = *t;
     update->next = NULL;
@@ -69,13 +70,12 @@ struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_stateme
     update->where = NULL;
     update->reduced = 0;
     update->iterators = t->left_iterators;
-    *value = (struct uk_expr){.op = UK_E_ACCESS, .type = x->type, .access = element(s, t, x), .depth = 1};
+    *value = (struct uk_expr){.op = UK_E_ACCESS, .type = x->type, .depth = 1};
     update->right = value;
-    sum->left = element(s, t, x);
     sum->assign = UK_ASSIGN;
     sum->next = update;
-    for (int d = 0; d < x->dims; d++)
-        if (!sum->left.index[d] || !value->access.index[d])
-            return NULL;
-    return update->label ? sum : NULL;
+    return uk_statement_element(s, t, x, &value->access) && uk_statement_element(s, t, x, &sum->left) &&
+                   update->label
+               ? sum
+               : NULL;
 }

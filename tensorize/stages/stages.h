@@ -140,6 +140,9 @@ struct uk_stage {
     /* A copy: the part of a tensor that it holds. */
     const struct uk_copied *copied;
     bool is_reset; /* the separate initialization of a reduction */
+    /* Made by multiply_out: a sum of single factors, whose plain loops need no kernel, as they take little
+     * time next to the products. */
+    bool is_factor_sum;
     /* Made by cache_write for a statement that does not write its whole tensor: this stage writes the same
      * elements, although its iterators run over all dimensions. */
     bool stores_part;
@@ -385,6 +388,11 @@ double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st
  * list of two statements that compute the sum into a buffer and combine the buffer with C. NULL: no
  * memory. */
 struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_statement *t);
+/* Creates a buffer, row-major over the statement's left iterators. NULL: no memory, or `name` is NULL. */
+struct uk_tensor *uk_statement_buffer(struct uk_schedule *s, const struct uk_statement *t, const char *name);
+/* Sets *out to the statement's element of such a buffer. False: no memory. */
+bool uk_statement_element(struct uk_schedule *s, const struct uk_statement *t, struct uk_tensor *x,
+                          struct uk_access *out);
 
 /* ---- names.c ---- */
 

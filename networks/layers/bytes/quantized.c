@@ -372,6 +372,9 @@ void uk_lay_out_qgemm(struct uk_graph_node *n) {
 
 /* ---- QLinearMatMul: a, scale, zero, b, scale, zero, y scale, zero; neither side need be constant ---- */
 
+/* Inputs after the factors are appended; a constant b adds one before them, the constants of its columns. */
+enum { MATMUL_INPUTS = 9 };
+
 enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_quantization as, bs, ys;
     enum uk_status s = uk_need_inputs(g, n, 8);
@@ -399,6 +402,13 @@ enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node 
         (s = uk_scale_of(g, n, 4, 5, columns, b->type, &bs)) ||
         (s = uk_scale_of(g, n, 6, 7, 1, n->input[7]->type, &ys)))
         return s;
+    if (b->data && b->rank <= 2) {
+        bool moved;
+
+        if (has_zero(&bs) || b->type == UK_U8)
+            s = move_zero(g, n, 3, &bs, columns, 1, &moved);
+        return s ? s : append_factors(g, n, n->input[3], columns, 1, NULL, &as, &bs, &ys, 1);
+    }
     void *factors;
     if (uk_append_constant(g, n, UK_F32, columns, &factors) < 0)
         return g->status;
@@ -410,23 +420,24 @@ enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node 
 
 enum uk_status uk_write_qlinear_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *b = n->input[3], *zero = n->input[5], *y = n->output[0];
-    char minus_a[32] = "", minus_b[64] = "";
+    const bool has_sums = n->inputs > MATMUL_INPUTS;
+    char minus_a[32] = "", minus_b[64] = "", column[16] = "0", plus[32] = "";
 
     (void)output;
-    if (uk_constant_int(n->input[2], 0))
+    if (!has_sums && uk_constant_int(n->input[2], 0))
         snprintf(minus_a, sizeof minus_a, " - (%" PRId64 ")", uk_constant_int(n->input[2], 0));
-    if (uk_value_elements(zero) != 1)
+    if (zero && uk_value_elements(zero) != 1)
         snprintf(minus_b, sizeof minus_b, " - i32($5[i%d])", y->rank - 1);
-    else if (uk_constant_int(zero, 0))
+    else if (zero && uk_constant_int(zero, 0))
         snprintf(minus_b, sizeof minus_b, " - (%" PRId64 ")", uk_constant_int(zero, 0));
     uk_write_temp_like(w, n, "t", UK_I32);
     uk_write_matmul_sum(w, n, 3, "@t", "i32", minus_a, minus_b);
     if (b->rank > 1)
-        uk_write_result(w, n, "%s(round(f32(@t[%s]) * $%c[i%d]) + %" PRId64 ")", uk_type_name(y->type),
-                        uk_iterators(y->rank), '0' + n->inputs - 1, y->rank - 1,
-                        uk_constant_int(n->input[7], 0));
-    else
-        uk_write_result(w, n, "%s(round(f32(@t[%s]) * $%c[0]) + %" PRId64 ")", uk_type_name(y->type),
-                        uk_iterators(y->rank), '0' + n->inputs - 1, uk_constant_int(n->input[7], 0));
+        snprintf(column, sizeof column, "i%d", y->rank - 1);
+    if (has_sums)
+        snprintf(plus, sizeof plus, " + $%c[%s]", '0' + n->inputs - 2, column);
+    uk_write_result(w, n, "%s(round(f32(@t[%s]%s) * $%c[%s]) + %" PRId64 ")", uk_type_name(y->type),
+                    uk_iterators(y->rank), plus, '0' + n->inputs - 1, column,
+                    uk_constant_int(n->input[7], 0));
     return UK_OK;
 }

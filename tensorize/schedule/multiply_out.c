@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * multiply_out S: computes a sum of products of differences without the differences,
+ *
+ *     sum(k) (a - u) * (b - v) = sum(k) a * b - u * sum(k) b - v * (sum(k) a - K * u)
+ *
+ * where u and v do not depend on k, and K is the number of terms. Kernels multiply a and b as they are in
+ * memory, for instance bytes with zero points; each other sum has one factor and fewer indices. Integers
+ * wrap, so that both sides are equal for all operands; floats are refused, because they round.
+ */
+#include "minmax.h"
+#include "schedule.h"
+
+/* A factor of the terms: base - zero, or base + zero if `is_added`; zero is NULL if there is only a base. */
+struct factor {
+    struct uk_expr *base, *zero;
+    bool is_added;
+    struct uk_statement *sum; /* of the bases; NULL: not needed */
+};
+
+struct multiplying {
+    struct uk_schedule *s;
+    const struct uk_stage *stage;
+    const struct uk_statement *statement;
+    struct uk_position at;
+    struct factor factor[2];
+    struct uk_statement *product;
+};
+
+static enum uk_status refuse(const struct multiplying *m, const char *what) {
+    return uk_fail(m->s->context, UK_REFUSED, m->at, "multiply_out %s: %s", m->stage->name, what);
+}
+
+/* ---- recognition ---- */
+
+static bool mentions(const struct uk_expr *e, const struct uk_var *v) {
+    bool found = e->op == UK_E_INDEX && uk_mentions(e->index, v);
+
+    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims && !found; d++)
+        found = uk_mentions(e->access.index[d], v);
+    for (int i = 0; i < 3 && !found; i++)
+        found = e->arg[i] && mentions(e->arg[i], v);
+    return found;
+}
+
+/* True if the value is not the same in all terms of the sum. */
+static bool varies(const struct uk_statement *t, const struct uk_expr *e) {
+    bool found = false;
+
+    for (int i = 0; i < t->reduced && !found; i++)
+        found = mentions(e, t->reduced_iterator[i]);
+    return found;
+}
+
+static struct factor factor_of(const struct uk_statement *t, struct uk_expr *e) {
+    if ((e->op == UK_E_SUB || e->op == UK_E_ADD) && !varies(t, e->arg[1]))
+        return (struct factor){.base = e->arg[0], .zero = e->arg[1], .is_added = e->op == UK_E_ADD};
+    if (e->op == UK_E_ADD && !varies(t, e->arg[0]))
+        return (struct factor){.base = e->arg[1], .zero = e->arg[0], .is_added = true};
+    return (struct factor){.base = e};
+}
+
+/* True if no step has changed the stage: the new stages are made of its statement. */
+static bool is_as_written(const struct uk_stage *st) {
+    bool same = !st->parent && st->source == st->statement && st->loops == st->iterators;
+
+    for (int i = 0; i < st->loops && same; i++)
+        same = st->loop[i]->iterator == i && st->loop[i]->kind == UK_LOOP_SERIAL;
+    for (int o = 0; o < st->operands && same; o++)
+        same = st->operand[o].tensor == (o ? st->operand[o].expr->access.tensor : st->statement->left.tensor);
+    return same;
+}
+
+static enum uk_status check(struct multiplying *m) {
+    const struct uk_stage *st = m->stage;
+    const struct uk_statement *t = m->statement;
+
+    if (st->is_copy || st->is_reset || t->reduce != UK_REDUCE_SUM || t->scan)
+        return refuse(m, "the stage is no sum");
+    if (uk_type_is_float(t->left.tensor->type))
+        return refuse(m,
+                      "the sum is of floats, whose differences round; only integers can be multiplied out");
+    if (t->right->op != UK_E_MUL)
+        return refuse(m, "the terms are no products of two factors");
+    for (int i = 0; i < 2; i++)
+        m->factor[i] = factor_of(t, t->right->arg[i]);
+    if (!m->factor[0].zero && !m->factor[1].zero)
+        return refuse(m, "no factor is a difference from a value that is the same in all terms");
+    if (t->where)
+        return refuse(m, "a `where` selects the terms, so that their number is not known");
+    if (uk_scatters(t))
+        return refuse(m, "the output has an element of a tensor as a subscript; use a temp");
+    if (!is_as_written(st))
+        return refuse(m, "another step has changed the stage; put this step before it");
+    for (const struct uk_stage *c = m->s->stages; c; c = c->next)
+        if (c->parent == st)
+            return refuse(m, "another stage is attached to this one; put this step before that");
+    return UK_OK;
+}
+
+/* ---- expressions ---- */
+
+/* NULL: no memory, also if an operand is NULL. */
+static struct uk_expr *binary(const struct multiplying *m, enum uk_expr_op op, struct uk_expr *l,
+                              struct uk_expr *r) {
+    struct uk_expr *e = uk_alloc(m->s->arena, sizeof *e);
+
+    if (!e || !l || !r)
+        return NULL;
+    *e = (struct uk_expr){
+        .op = op, .type = l->type, .arg = {l, r}, .depth = 1 + uk_max(l->depth, r->depth), .at = m->at};
+    return e;
+}
+
+/* A copy: each occurrence of an access is an operand of its own, which its node identifies. */
+static struct uk_expr *copy(const struct multiplying *m, const struct uk_expr *e) {
+    struct uk_expr *c = uk_alloc(m->s->arena, sizeof *c);
+
+    if (!c)
+        return NULL;
+    *c = *e;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && !(c->arg[i] = copy(m, e->arg[i])))
+            return NULL;
+    return c;
+}
+
+/* The number of terms, in the type of the sum. */
+static struct uk_expr *number_of_terms(const struct multiplying *m) {
+    const struct uk_statement *t = m->statement;
+    struct uk_arena *a = m->s->arena;
+    struct uk_expr *n = uk_alloc(a, sizeof *n), *cast = uk_alloc(a, sizeof *cast);
+    struct uk_index *count = uk_index_int(a, 1);
+
+    for (int i = t->left_iterators; i < t->iterators; i++)
+        count = uk_index_op(a, UK_I_MUL, count, t->extent[i]);
+    if (!n || !cast || !count)
+        return NULL;
+    *n = (struct uk_expr){.op = UK_E_INDEX, .type = UK_I64, .index = count, .depth = 1, .at = m->at};
+    *cast =
+        (struct uk_expr){.op = UK_E_CAST, .type = t->left.tensor->type, .arg = {n}, .depth = 2, .at = m->at};
+    return cast;
+}
+
+/* The element of the buffer of a sum: the sum's iterators are the output's. */
+static struct uk_expr *element(const struct multiplying *m, const struct uk_statement *sum) {
+    struct uk_expr *e = uk_alloc(m->s->arena, sizeof *e);
+
+    if (!e)
+        return NULL;
+    *e = (struct uk_expr){.op = UK_E_ACCESS, .type = sum->left.tensor->type, .depth = 1, .at = m->at};
+    return uk_statement_element(m->s, sum, sum->left.tensor, &e->access) ? e : NULL;
+}
+
+/* value - zero * by, or value + zero * by. */
+static struct uk_expr *less(const struct multiplying *m, struct uk_expr *value, const struct factor *f,
+                            struct uk_expr *by) {
+    return binary(m, f->is_added ? UK_E_ADD : UK_E_SUB, value, binary(m, UK_E_MUL, copy(m, f->zero), by));
+}
+
+static struct uk_expr *combined(const struct multiplying *m) {
+    const struct factor *a = &m->factor[0], *b = &m->factor[1];
+    struct uk_expr *e = element(m, m->product), *row;
+
+    if (a->zero)
+        e = less(m, e, a, element(m, b->sum));
+    if (!b->zero)
+        return e;
+    row = element(m, a->sum);
+    if (a->zero)
+        row = less(m, row, a, number_of_terms(m));
+    return less(m, e, b, row);
+}
+
+/* ---- stages ---- */
+
+static enum uk_status add_stage(struct multiplying *m, struct uk_statement *t, struct uk_multiplied *out) {
+    struct uk_stage **end = &out->part[out->count];
+
+    if (!t)
+        return uk_out_of_memory(m->s->context);
+    t->next = NULL;
+    t->ranges = 0;
+    const enum uk_status status = uk_stage_create(m->s, t, &end);
+    out->count += !status;
+    return status;
+}
+
+/* Adds the sum of `term` over the statement's terms, into a buffer over the left iterators that occur in
+ * `term`. */
+static enum uk_status add_sum(struct multiplying *m, struct uk_expr *term, const char *suffix,
+                              struct uk_statement **made, struct uk_multiplied *out) {
+    const struct uk_statement *from = m->statement;
+    struct uk_statement *t = *made = uk_alloc(m->s->arena, sizeof *t);
+    struct uk_tensor *x;
+    const char *name = uk_format(m->s->arena, "%s%s", from->label, suffix);
+    int kept = 0, left = 0;
+
+    if (!t || !name || !term)
+        return uk_out_of_memory(m->s->context);
+    if (uk_is_name_used(m->s, name))
+        return uk_fail(m->s->context, UK_REFUSED, m->at,
+                       "multiply_out %s: the name %s, of a stage that the step makes, is taken; rename it",
+                       m->stage->name, name);
+    *t = *from;
+    t->label = name;
+    t->assign = UK_ASSIGN;
+    t->right = term;
+    for (int i = 0; i < from->iterators; i++) {
+        if (i < from->left_iterators && !mentions(term, from->iterator[i]))
+            continue;
+        left += i < from->left_iterators;
+        t->iterator[kept] = from->iterator[i];
+        t->extent[kept++] = from->extent[i];
+    }
+    t->iterators = kept;
+    t->left_iterators = left;
+    if (!left)
+        return refuse(m, "a factor is the same for all elements of the output");
+    if (!(x = uk_statement_buffer(m->s, t, name)) || !uk_statement_element(m->s, t, x, &t->left))
+        return uk_out_of_memory(m->s->context);
+    return add_stage(m, t, out);
+}
+
+static enum uk_status add_final(struct multiplying *m, struct uk_multiplied *out) {
+    struct uk_statement *t = uk_alloc(m->s->arena, sizeof *t);
+
+    if (!t)
+        return uk_out_of_memory(m->s->context);
+    *t = *m->statement;
+    t->reduce = UK_REDUCE_NONE;
+    t->reduced = 0;
+    t->iterators = t->left_iterators;
+    if (!(t->right = combined(m)))
+        return uk_out_of_memory(m->s->context);
+    const enum uk_status status = add_stage(m, t, out);
+    if (!status)
+        out->part[out->count - 1]->needs = m->stage->needs;
+    return status;
+}
+
+static enum uk_status make_parts(struct multiplying *m, struct uk_multiplied *out) {
+    struct factor *a = &m->factor[0], *b = &m->factor[1];
+    enum uk_status status = check(m);
+
+    if (!status && b->zero)
+        status = add_sum(m, a->base, "_left_sum", &a->sum, out);
+    if (!status && a->zero)
+        status = add_sum(m, b->base, "_right_sum", &b->sum, out);
+    if (!status)
+        status = add_sum(m, binary(m, UK_E_MUL, a->base, b->base), "_product", &m->product, out);
+    for (int i = 0; i < out->count - 1; i++)
+        out->part[i]->is_factor_sum = true;
+    return status ? status : add_final(m, out);
+}
+
+enum uk_status uk_multiply_out(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                               struct uk_multiplied *out) {
+    struct multiplying m = {.s = s, .stage = st, .statement = st->statement, .at = at};
+    struct uk_buffer *const buffers = s->buffers;
+
+    *out = (struct uk_multiplied){0};
+    const enum uk_status status = make_parts(&m, out);
+    if (status) {
+        for (int i = 0; i < out->count; i++)
+            out->part[i]->is_gone = true;
+        s->buffers = buffers;
+    }
+    return status;
+}
+
+enum uk_status uk_apply_multiply_out(struct uk_schedule *s, struct uk_step *step) {
+    struct uk_stage *st = uk_stage_find(s, step->subject), **at = &s->stages;
+    const char *near = st ? NULL : uk_closest_stage(s, step->subject);
+    struct uk_multiplied made;
+
+    if (!st)
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "multiply_out: there is no stage %s%s%s; name one of the statements", step->subject,
+                       near ? "; did you mean " : "", near ? near : "");
+    const enum uk_status status = uk_multiply_out(s, st, step->at, &made);
+    if (status)
+        return status;
+    while (*at != st)
+        at = &(*at)->next;
+    for (int i = 0; i < made.count; i++) {
+        *at = made.part[i];
+        at = &made.part[i]->next;
+    }
+    *at = st->next;
+    st->is_gone = true;
+    if (s->last == st)
+        s->last = NULL;
+    return UK_OK;
+}
