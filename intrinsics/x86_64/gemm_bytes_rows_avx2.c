@@ -12,7 +12,8 @@
  * 3 reaches 1.5 products a cycle if an addition follows each.
  *
  * Edges: one row takes all columns at once; a tile of fewer rows ends each k iteration after its last row;
- * columns are masked. B's panels have all columns.
+ * columns are masked. B's panels have all columns. If the number of terms is odd, the last pair's second term
+ * of A is 0.
  */
 #include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
@@ -29,7 +30,7 @@ INLINE void widen(int16_t *to, const left *a) {
     _mm256_storeu_si256((__m256i *)to, WIDEN_A(_mm_loadu_si128((const __m128i *)a)));
 }
 
-/* The last vector of a row overlaps the one before. */
+/* The last vector of a row overlaps the one before. A term of 0 completes the last pair. */
 INLINE void widen_row(int16_t *to, const left *a, int64_t k) {
     int64_t p = 0;
 
@@ -41,6 +42,8 @@ INLINE void widen_row(int16_t *to, const left *a, int64_t k) {
 #pragma GCC unroll 1
     for (; p < k && k < BYTES; p++)
         to[p] = a[p];
+    if (k % KR)
+        to[k] = 0;
 }
 
 INLINE __m256i pair(const int16_t *a) {
