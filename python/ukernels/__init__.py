@@ -21,7 +21,7 @@ from __future__ import annotations
 from . import library as _library
 from .errors import (ArgumentError, ArrayTypeError, Error, FileError, OutOfMemoryError, ProgramError, UnsupportedError, WrongResultError)
 from .function import Bound, Function, Tensor, compile
-from .gemm import Epilogue, bgemm, dgemm, hgemm, i8gemm, igemm, num_threads, set_num_threads, sgemm, u8gemm
+from .gemm import Epilogue, Requantization, bgemm, dgemm, hgemm, i8gemm, igemm, num_threads, set_num_threads, sgemm, u8gemm
 from .networks import Network, network
 from .registry import Kernel, kernels, verify
 from .tuning import tune
@@ -29,6 +29,6 @@ from .tuning import tune
 __version__: str = _library.kernels().uk_version().decode()
 __all__ = [
     "ArgumentError", "ArrayTypeError", "Bound", "Epilogue", "Error", "FileError", "Function", "Kernel", "Network", "OutOfMemoryError",
-    "ProgramError", "Tensor", "UnsupportedError", "WrongResultError", "bgemm", "compile", "dgemm", "hgemm", "i8gemm", "igemm", "kernels", "network",
+    "ProgramError", "Requantization", "Tensor", "UnsupportedError", "WrongResultError", "bgemm", "compile", "dgemm", "hgemm", "i8gemm", "igemm", "kernels", "network",
     "num_threads", "set_num_threads", "sgemm", "tune", "u8gemm", "verify",
 ]

@@ -10,13 +10,14 @@ from typing import Any, Optional
 import numpy as np
 
 from . import errors, library, values
-from .arrays import DTYPES, TYPES, address_of, as_array, check_type, element_strides, overlap
+from .arrays import DTYPES, RANGES, TYPES, address_of, as_array, check_type, element_strides, overlap
 from .errors import ArgumentError, error_of
 
 F64, F32, F16, BF16, I32, I8, U8 = (TYPES.index(name) for name in ("f64", "f32", "f16", "bf16", "i32", "i8", "u8"))
 FLOATS = ("s", "d", "b", "h")  # letters of products that have alpha
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
 SCALE, CLAMP = 1, 2  # enum uk_epilogue_flag
+C_ELEMENTS = {"i32": 1, "i8": 2, "u8": 3, "f32": 4}  # enum uk_c_element
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,26 @@ class Epilogue:
     """
 
     scale: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    row_bias: Any = None
+    column_bias: Any = None
+
+
+@dataclass(frozen=True)
+class Requantization:
+    """Operations on each sum of bytes at the end; the sums are those of (A - a_zero) (B - b_zero).
+
+    C is of `dtype`: "i8" or "u8", round(scale * (sum + row_bias[i] + column_bias[j])) + c_zero, ties to even, clamped to [low, high] and to the type's range;
+    "i32", the same, or without a scale not rounded; or "f32", not rounded, without c_zero. scale is a number, or a vector of float32 with an element per column of
+    C; b_zero an integer, or a vector of int32 with one per column. The biases are vectors of int32. None leaves a part out.
+    """
+
+    dtype: str = "i32"
+    scale: Any = None
+    a_zero: int = 0
+    b_zero: Any = 0
+    c_zero: int = 0
     low: Optional[float] = None
     high: Optional[float] = None
     row_bias: Any = None
@@ -93,10 +114,14 @@ def _vector(value: Any, kind: int, length: int, name: str, c: _Matrix) -> Any:
     return v
 
 
-def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, list[Any]]:
-    """Returns the C structure, and the arrays that it points to, which the caller keeps alive."""
-    made, kept = library.EPILOGUES[letter](), []
-    if e.scale is not None:
+def _is_number(value: Any) -> bool:
+    return np.ndim(value) == 0
+
+
+def _epilogue(e: Any, made: Any, kind: int, c: _Matrix) -> list[Any]:
+    """Fills in the C structure `made`; returns the arrays that it points to, which the caller keeps alive."""
+    kept: list[Any] = []
+    if e.scale is not None and _is_number(e.scale):
         made.flags, made.scale = SCALE, values.number("scale", e.scale)
     if e.low is not None or e.high is not None:
         made.flags |= CLAMP
@@ -106,10 +131,29 @@ def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, lis
         if getattr(e, field) is not None:
             kept.append(_vector(getattr(e, field), kind, length, field, c))
             setattr(made, field, kept[-1].ctypes.data)
+    return kept
+
+
+def _requantization(e: Requantization, kinds: tuple[int, int, int], c: _Matrix) -> tuple[Any, list[Any]]:
+    """Does the same for products of bytes, and returns the structure too."""
+    made = library.ByteEpilogue()
+    kept = _epilogue(e, made, I32, c)
+    for name, kind in (("a_zero", kinds[0]), ("c_zero", kinds[2])):
+        low, high = (0, 0) if kind == F32 else RANGES[kind]
+        setattr(made, name, values.integer(name, getattr(e, name), low, high))
+    if _is_number(e.b_zero):
+        made.b_zero = values.integer("b_zero", e.b_zero, *RANGES[kinds[1]])
+    else:
+        kept.append(_vector(e.b_zero, I32, c.array.shape[1], "b_zero", c))
+        made.column_zero = kept[-1].ctypes.data
+    if e.scale is not None and not _is_number(e.scale):
+        kept.append(_vector(e.scale, F32, c.array.shape[1], "scale", c))
+        made.flags |= SCALE
+        made.column_scale = kept[-1].ctypes.data
     return made, kept
 
 
-def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float, beta: float, out: Any, epilogue: Optional[Epilogue]) -> Any:
+def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float, beta: float, out: Any, epilogue: Any) -> Any:
     a, b = _Matrix(A, kinds[0], "A"), _Matrix(B, kinds[1], "B")
     if letter in FLOATS:
         alpha, beta = values.number("alpha", alpha), values.number("beta", beta)
@@ -125,11 +169,16 @@ def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float
     ldc = c.leading(layout)
     if epilogue is not None:
         plan = library.GemmPlan()
-        made, kept = _epilogue(epilogue, letter, F64 if letter == "d" else F32, c)
-        status = getattr(api, f"uk_{letter}gemm_plan")(plan, *shape, operands[0][1], operands[1][1], ldc, None)
+        if letter in FLOATS:
+            options, made = None, library.EPILOGUES[letter]()
+            kept, before = _epilogue(epilogue, made, F64 if letter == "d" else F32, c), (alpha,)
+        else:
+            options, before = library.GemmOptions(c_element=C_ELEMENTS[epilogue.dtype]), ()
+            made, kept = _requantization(epilogue, kinds, c)
+        status = getattr(api, f"uk_{letter}gemm_plan")(plan, *shape, operands[0][1], operands[1][1], ldc, options)
         if not status:
             run = getattr(api, f"uk_{letter}gemm_run")
-            status = run(plan, alpha, operands[0][0], operands[1][0], beta, c.address, made, None)
+            status = run(plan, *before, operands[0][0], operands[1][0], beta, c.address, made, None)
         del kept  # the biases must live until the product is done
     elif letter in FLOATS:
         status = getattr(api, f"uk_{letter}gemm")(*shape, alpha, *operands[0], *operands[1], beta, c.address, ldc)
@@ -160,19 +209,31 @@ def hgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = N
     return _gemm("h", (F16, F16, F16), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
 
 
-def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
-    """Returns A B + beta out, exact in int32, for A of uint8 and B of int8."""
-    return _gemm("i", (U8, I8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
+def _byte_gemm(letter: str, left: int, right: int, A: Any, B: Any, beta: int, out: Any, epilogue: Optional[Requantization]) -> np.ndarray:
+    kind = I32
+    if epilogue is not None:
+        if not isinstance(epilogue, Requantization):
+            raise errors.ArrayTypeError(f"epilogue is a {type(epilogue).__name__}; a Requantization is required")
+        if epilogue.dtype not in C_ELEMENTS:
+            raise ArgumentError(f"dtype is {epilogue.dtype!r}; it must be one of {', '.join(C_ELEMENTS)}")
+        kind = TYPES.index(epilogue.dtype)
+    beta = values.integer("beta", beta, -2**31, 2**31 - 1)
+    return _gemm(letter, (left, right, kind), A, B, 1, beta, out, epilogue)  # type: ignore[no-any-return]
 
 
-def i8gemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
+def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None, epilogue: Optional[Requantization] = None) -> np.ndarray:
+    """Returns A B + beta out, exact in int32, for A of uint8 and B of int8; with an epilogue, what it makes of these sums (beta is 0 unless C is of int32)."""
+    return _byte_gemm("i", U8, I8, A, B, beta, out, epilogue)
+
+
+def i8gemm(A: Any, B: Any, *, beta: int = 0, out: Any = None, epilogue: Optional[Requantization] = None) -> np.ndarray:
     """Does the same as igemm() for A and B of int8."""
-    return _gemm("i8", (I8, I8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
+    return _byte_gemm("i8", I8, I8, A, B, beta, out, epilogue)
 
 
-def u8gemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
+def u8gemm(A: Any, B: Any, *, beta: int = 0, out: Any = None, epilogue: Optional[Requantization] = None) -> np.ndarray:
     """Does the same as igemm() for A and B of uint8."""
-    return _gemm("u8", (U8, U8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
+    return _byte_gemm("u8", U8, U8, A, B, beta, out, epilogue)
 
 
 def num_threads() -> int:

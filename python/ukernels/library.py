@@ -56,6 +56,20 @@ class GemmPlan(ctypes.Structure):
     _fields_ = [("opaque", ctypes.c_ubyte * 1280)]
 
 
+class GemmOptions(ctypes.Structure):
+    """struct uk_gemm_options"""
+
+    _fields_ = [("threads", c_int), ("pool", c_void_p), ("a_packed", c_bool), ("b_packed", c_bool), ("machine", c_char_p), ("c_element", c_int),
+                ("f16_sums", c_bool)]
+
+
+class ByteEpilogue(ctypes.Structure):
+    """struct uk_igemm_epilogue"""
+
+    _fields_ = [("flags", ctypes.c_uint), ("scale", c_float), ("low", c_double), ("high", c_double), ("row_bias", c_void_p), ("column_bias", c_void_p),
+                ("column_scale", c_void_p), ("column_zero", c_void_p), ("a_zero", c_int32), ("b_zero", c_int32), ("c_zero", c_int32)]
+
+
 class NetworkTensor(ctypes.Structure):
     """struct uk_network_tensor"""
 
@@ -96,11 +110,19 @@ EPILOGUES["b"] = EPILOGUES["h"] = EPILOGUES["s"]
 _SHAPE = [c_int, c_int, c_int, c_int64, c_int64, c_int64]
 
 
+def _byte_products(letter: str) -> dict[str, tuple[Any, list[Any]]]:
+    return {
+        f"uk_{letter}gemm": (c_int, [*_SHAPE, c_void_p, c_int64, c_void_p, c_int64, c_int32, c_void_p, c_int64]),
+        f"uk_{letter}gemm_plan": (c_int, [POINTER(GemmPlan), *_SHAPE, c_int64, c_int64, c_int64, POINTER(GemmOptions)]),
+        f"uk_{letter}gemm_run": (c_int, [POINTER(GemmPlan), c_void_p, c_void_p, c_int32, c_void_p, POINTER(ByteEpilogue), c_void_p]),
+    }
+
+
 def _products(letter: str, real: Any) -> dict[str, tuple[Any, list[Any]]]:
     operands = [real, c_void_p, c_int64, c_void_p, c_int64, real, c_void_p, c_int64]
     return {
         f"uk_{letter}gemm": (c_int, [*_SHAPE, *operands]),
-        f"uk_{letter}gemm_plan": (c_int, [POINTER(GemmPlan), *_SHAPE, c_int64, c_int64, c_int64, c_void_p]),
+        f"uk_{letter}gemm_plan": (c_int, [POINTER(GemmPlan), *_SHAPE, c_int64, c_int64, c_int64, POINTER(GemmOptions)]),
         f"uk_{letter}gemm_run": (c_int, [POINTER(GemmPlan), real, c_void_p, c_void_p, real, c_void_p, POINTER(EPILOGUES[letter]), c_void_p]),
     }
 
@@ -125,7 +147,9 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         **_products("d", c_double),
         **_products("b", c_float),
         **_products("h", c_float),
-        **{f"uk_{letter}gemm": (c_int, [*_SHAPE, c_void_p, c_int64, c_void_p, c_int64, c_int32, c_void_p, c_int64]) for letter in ("i", "i8", "u8")},
+        **_byte_products("i"),
+        **_byte_products("i8"),
+        **_byte_products("u8"),
     },
     "uktensorize": {
         "uk_tensorize_version": (c_char_p, []),

@@ -104,6 +104,43 @@ def test_epilogue():
     assert np.array_equal(uk.dgemm(a.astype(float), b.astype(float), epilogue=uk.Epilogue(high=6)), np.minimum(a @ b, 6))
 
 
+@pytest.mark.parametrize("product, left, right", [(uk.igemm, np.uint8, np.int8), (uk.i8gemm, np.int8, np.int8), (uk.u8gemm, np.uint8, np.uint8)])
+@pytest.mark.parametrize("dtype", ["i32", "i8", "u8", "f32"])
+def test_requantization(product, left, right, dtype):
+    a, b = numbers(7, 5, dtype=left), numbers(5, 9, dtype=right, seed=2)
+    rows, columns, zeros = (numbers(n, dtype=np.int32, seed=n) for n in (7, 9, 10))
+    zeros, scales = np.abs(zeros[:9]), np.float32(0.25) * np.arange(1, 10, dtype=np.float32)
+    sums = (a.astype(np.int64) - 3) @ (b.astype(np.int64) - zeros) + rows[:, None] + columns
+    c_zero, limits = 0 if dtype == "f32" else 4, (-20.0, 90.0)
+    wanted = sums.astype(np.float32) * scales
+    wanted = np.clip(wanted if dtype == "f32" else np.rint(wanted) + c_zero, *limits)
+    if dtype == "u8":
+        wanted = np.maximum(wanted, 0)
+    for order in "CF":
+        out = np.empty((7, 9), {"i32": np.int32, "i8": np.int8, "u8": np.uint8, "f32": np.float32}[dtype], order=order)
+        e = uk.Requantization(dtype, scales, 3, zeros, c_zero, *limits, rows, columns)
+        assert product(a, b, out=out, epilogue=e) is out and np.array_equal(out, wanted)
+    assert np.array_equal(product(a, b, epilogue=uk.Requantization(a_zero=1, b_zero=2)), (a.astype(np.int64) - 1) @ (b.astype(np.int64) - 2))
+    assert np.array_equal(product(a, b, epilogue=uk.Requantization("f32", 0.5)), (a.astype(np.int64) @ b.astype(np.int64)) * np.float32(0.5))
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"epilogue": uk.Epilogue(low=0)}, "a Requantization is required"),
+    ({"epilogue": uk.Requantization("f64")}, "dtype is 'f64'; it must be one of i32, i8, u8, f32"),
+    ({"epilogue": uk.Requantization(a_zero=-1)}, "a_zero is -1; it must be from 0 to 255"),
+    ({"epilogue": uk.Requantization(b_zero=128)}, "b_zero is 128; it must be from -128 to 127"),
+    ({"epilogue": uk.Requantization(b_zero=np.zeros(8, np.int32))}, "b_zero has the shape"),
+    ({"epilogue": uk.Requantization("u8", c_zero=256)}, "c_zero is 256; it must be from 0 to 255"),
+    ({"epilogue": uk.Requantization("f32", c_zero=1)}, "c_zero is 1; it must be from 0 to 0"),
+    ({"epilogue": uk.Requantization("u8", -1)}, "scale"),
+    ({"epilogue": uk.Requantization("u8", np.zeros(9))}, "scale is float64; float32 is required"),
+    ({"epilogue": uk.Requantization(row_bias=np.zeros(7, np.float32))}, "row_bias is float32; int32 is required"),
+])
+def test_refused_requantization(arguments, message):
+    with pytest.raises(uk.Error, match=message):
+        uk.igemm(numbers(7, 5, dtype=np.uint8), numbers(5, 9, dtype=np.int8), **arguments)
+
+
 @pytest.mark.parametrize("arguments, message", [
     ({"A": numbers(7, 4)}, "A has 4 columns, but B has 5 rows"),
     ({"A": numbers(7)}, "A has 1 dimensions"),
