@@ -253,6 +253,12 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
                uk_kernel_least_terms(i->row));
         return UK_NO_MATCH;
     }
+    if (!status && uk_wastes_stream(s, st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "it is for at most %d rows and an operand that is read once, from beyond L2",
+               uk_kernel_mr(i->row));
+        return UK_NO_MATCH;
+    }
     if (!status && uk_has_too_many_columns(s, st, &p->fit)) {
         why->length = 0;
         uk_put(why, "each of its vectors holds several rows, which is slower for more than %d columns",

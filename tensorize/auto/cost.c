@@ -48,6 +48,30 @@ bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
+/* True if the stage reads the operand once, from beyond L2: no loop but the kernel's is around it. */
+static bool is_read_once(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                         const struct uk_tensor *x) {
+    return st->loops == f->axes &&
+           uk_elements(s, x) * (double)uk_type_bytes(x->type) > (double)s->target->machine.cache[UK_L2].size;
+}
+
+bool uk_wastes_stream(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    const struct uk_kernel *row = f->intrinsic->row;
+    bool wastes = false;
+
+    if (!row || uk_kernel_operation(row)->form != UK_OP_RAB ||
+        uk_kernel_mr(row) * uk_kernel_nr(row) <= GEMM_TILE_MOST)
+        return false;
+    for (int v = 0; v < f->axes; v++) {
+        if (f->max_extent[v] == uk_kernel_mr(row))
+            wastes |= uk_values_estimate(s, st, f->axis[v]) > uk_kernel_mr(row);
+        for (int o = 1; o < st->operands && f->max_extent[v] == uk_kernel_nr(row); o++)
+            wastes |=
+                uk_depends(&st->operand[o], f->axis[v]) && !is_read_once(s, st, f, st->operand[o].tensor);
+    }
+    return wastes;
+}
+
 double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                    bool by_first_tile) {
     struct uk_costing c;

@@ -47,8 +47,8 @@ struct order {
     const void *path;
 };
 
-/* The order for the index-th shape. In small products each element is one sum, as in tiles with a single
- * block. */
+/* The order for the index-th shape. In small products, and those of few rows, each element is one sum, as in
+ * tiles with a single block. */
 static struct order order_of(int64_t index, bool packed) {
     struct uk_gemm_plan p;
     const struct uk_gemm_options options = {.b_packed = packed};
@@ -69,9 +69,10 @@ static struct order order_of(int64_t index, bool packed) {
     assert_int_equal(status, UK_OK);
     const struct gemm_plan *plan = gemm_plan_in(&p);
 
-    return plan->path == &uk_gemm_small  ? (struct order){k, &uk_gemm_tiles}
-           : plan->path == &uk_gemm_dots ? (struct order){plan->dots.k_block, plan->path}
-                                         : (struct order){plan->way.kc, plan->path};
+    if (plan->path == &uk_gemm_small || plan->path == &uk_gemm_stream)
+        return (struct order){k, &uk_gemm_tiles};
+    return plan->path == &uk_gemm_dots ? (struct order){plan->dots.k_block, plan->path}
+                                       : (struct order){plan->way.kc, plan->path};
 }
 
 /* Finds the orders in a new process, with this number of threads. */

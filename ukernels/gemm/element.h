@@ -329,6 +329,31 @@ static void dots(const struct gemm_dots *d, const struct gemm_operands *o, int64
                          last_column - j < width ? last_column - j : width);
 }
 
+/* ---- few rows ---- */
+
+/* Computes n columns of C, from column j on. If alpha is 1, and beta not 0, C is multiplied by beta first,
+ * and the sums are added to it, as tiles do. */
+static void stream_part(const struct gemm_stream *s, const struct gemm_operands *o, int64_t j, int64_t n,
+                        ELEMENT *sums) {
+    const bool direct = o->alpha == 1 && o->beta == 0;
+    ELEMENT *c = (ELEMENT *)o->c + j;
+
+    ((KERNEL(gemm_rab) *)s->kernel->function)(s->k, o->a, s->lda, (const ELEMENT *)o->b + j, s->ldb,
+                                              direct ? c : sums, direct ? s->ldc : n, 0, s->m, n);
+    if (!direct && o->alpha == 1 && o->beta != 1)
+        scale_tile(s->m, n, (ELEMENT)o->beta, c, s->ldc);
+    if (!direct)
+        merge(s->m, n, (ELEMENT)o->alpha, sums, n, o->alpha == 1 ? 1 : (ELEMENT)o->beta, c, s->ldc);
+    if (o->epilogue)
+        finish(s->m, n, c, s->ldc, o->epilogue, 0, j);
+}
+
+static void stream_columns(const struct gemm_stream *s, const struct gemm_operands *o, int64_t begin,
+                           int64_t end, void *sums) {
+    for (int64_t j = begin; j < end; j += s->kernel->nr)
+        stream_part(s, o, j, uk_min(end - j, s->kernel->nr), sums);
+}
+
 /* ---- packing ---- */
 
 static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
@@ -411,6 +436,7 @@ struct gemm_type TYPE = {
     .vector_n = vector_n,
     .vector_t = vector_t,
     .dots = dots,
+    .stream_columns = stream_columns,
     .merge = merge_real,
     .scale = scale,
     .transpose_some = transpose_some,

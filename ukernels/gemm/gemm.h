@@ -11,6 +11,7 @@
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products
  *     dots.c           the path of products that are computed as inner products
+ *     stream.c         the path of products of few rows, which read B in the order of memory
  *     small.h          the path of small products, whose kernels read operands in place and compute all rows
  *                      in one call: small_kernels.c chooses kernels by the number of columns, small_plan.c
  *                      the order of their calls, small_cost.c estimates, small_run.c runs
@@ -104,6 +105,7 @@ struct gemm_plan {
         struct gemm_small small;     /* small products */
         struct gemm_vector vector;   /* matrix-vector products */
         struct gemm_dots dots;       /* inner products */
+        struct gemm_stream stream;   /* few rows */
     };
     /* Of the path of tiles; nc is used for matrix-vector products too. */
     struct gemm_way way;
@@ -173,7 +175,8 @@ struct gemm_path {
     void (*explain)(struct gemm_text *t, const struct gemm_plan *plan);
 };
 
-extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_gemm_dots, uk_gemm_tiles;
+extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_gemm_dots, uk_gemm_stream,
+    uk_gemm_tiles;
 /* All paths, in the order in which they are estimated (gemm_plan.is_certain); then NULL. */
 extern const struct gemm_path *const uk_gemm_paths[];
 
@@ -243,8 +246,8 @@ static inline int gemm_call_threads(void) {
 /* Checks a call's arguments and sets *plan to its plan, one of the last that this thread has made or a new
  * one. It is valid until the thread's next call. The type has been looked up. */
 enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
-/* Sets *packing to the plan whose panels the operands are packed in beforehand: `plan`; if it is one of the
- * path of small products, which reads operands in place, the plan by tiles that computes packed ones. */
+/* Sets *packing to the plan whose panels the operands are packed in beforehand: `plan`; if it is one of a
+ * path that reads operands in place, the plan by tiles that computes packed ones. */
 enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing);
 /* Checks a product's arguments and the options, and makes its plan. options and wanted may be NULL. On
  * failure *plan is not written. */

@@ -145,6 +145,11 @@ static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
     return t->machine == uk_machine() ? uk_kernel_runs_here(k) : uk_core_has(&t->machine->core, k->isa);
 }
 
+/* True if the kernel's rows are too long for tiles: it is one for products of few rows. */
+static bool is_stream(const struct uk_kernel *k) {
+    return k->mr * k->nr > (int)GEMM_TILE_MOST && k->edges == UK_EDGES_ANY && !k->a_over;
+}
+
 static void take(struct gemm_type *t, const struct uk_kernel *k) {
     static const enum gemm_form forms[] = {
         [UK_OP_PANELS] = GEMM_PANELS,    [UK_OP_RA] = GEMM_RA,   [UK_OP_RAB] = GEMM_RAB,
@@ -152,9 +157,15 @@ static void take(struct gemm_type *t, const struct uk_kernel *k) {
         [UK_OP_RUNS_RAB] = GEMM_RUNS_RAB};
 
     switch (k->operation->form) {
+    case UK_OP_RAB:
+        if (is_stream(k)) {
+            take_one(&t->stream, k);
+            break;
+        }
+        take_form(t, k, GEMM_RAB);
+        break;
     case UK_OP_PANELS:
     case UK_OP_RA:
-    case UK_OP_RAB:
     case UK_OP_SAB:
     case UK_OP_RAP:
     case UK_OP_RUNS:

@@ -37,8 +37,8 @@ static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
 const struct gemm_path uk_gemm_scale = {"scale", GEMM_PACKS_NOTHING, cycles_of_scale,
                                         NULL,    run_scale,          explain_scale};
 
-const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale,  &uk_gemm_dots,  &uk_gemm_small,
-                                                 &uk_gemm_vector, &uk_gemm_tiles, NULL};
+const struct gemm_path *const uk_gemm_paths[] = {
+    &uk_gemm_scale, &uk_gemm_dots, &uk_gemm_small, &uk_gemm_vector, &uk_gemm_stream, &uk_gemm_tiles, NULL};
 
 /* ---- running ---- */
 

@@ -159,7 +159,7 @@ static enum uk_status plan_new(const struct gemm_arguments *x, const struct gemm
 }
 
 enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing) {
-    if (plan->path != &uk_gemm_small) {
+    if (plan->path != &uk_gemm_small && plan->path != &uk_gemm_stream) {
         *packing = *plan;
         return UK_OK;
     }

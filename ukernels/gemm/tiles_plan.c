@@ -251,7 +251,8 @@ enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan) {
 
 enum uk_status uk_gemm_plan_choice(struct gemm_plan *plan, int i, const struct gemm_wanted *wanted) {
     const struct gemm_product p = plan->product;
-    const bool swapped = plan->swapped, whole = plan->whole || plan->path == &uk_gemm_small;
+    const bool swapped = plan->swapped,
+               whole = plan->whole || plan->path == &uk_gemm_small || plan->path == &uk_gemm_stream;
     struct gemm_way w = {0};
 
     if (i >= p.type->tiles * WAYS)

@@ -96,6 +96,12 @@ struct gemm_vector {
     bool is_row;   /* y is a row of C, else a column */
 };
 
+/* A product whose kernel computes all m rows of C; rows of A, B and C are lda, ldb and ldc apart. */
+struct gemm_stream {
+    const struct uk_kernel *kernel;
+    int64_t m, k, lda, ldb, ldc;
+};
+
 /* A product by inner products; rows of A, columns of B and rows of C are lda, ldb and ldc apart. */
 struct gemm_dots {
     const struct uk_kernel *kernel;
@@ -145,6 +151,10 @@ struct gemm_type {
     /* Rows [row, last_row) and columns [column, last_column) of C by inner products. */
     void (*dots)(const struct gemm_dots *d, const struct gemm_operands *o, int64_t row, int64_t last_row,
                  int64_t column, int64_t last_column);
+    /* Columns [begin, end) of C by a kernel for all rows. `sums` has room for m rows of the kernel's nr, or
+     * of all columns. */
+    void (*stream_columns)(const struct gemm_stream *s, const struct gemm_operands *o, int64_t begin,
+                           int64_t end, void *sums);
     /* c = alpha t + beta c; rows ldt and ldc apart */
     void (*merge)(int64_t m, int64_t n, double alpha, const void *t, int64_t ldt, double beta, void *c,
                   int64_t ldc);
@@ -194,6 +204,7 @@ struct gemm_type {
     int fma_latency;                              /* cycles */
     _Atomic bool ready;                           /* all fields are set, and calls may use the shortcut */
     const struct uk_kernel *gemv_n, *gemv_t, *nt; /* of the operations of these names; or NULL */
+    const struct uk_kernel *stream;               /* for a few long rows of C, A and B in place; or NULL */
     int nt_lanes;                                 /* elements of nt's vectors */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
