@@ -311,6 +311,10 @@ static bool take_copy(struct gemm_type *t, const struct uk_kernel *k) {
         if (element == t->group)
             take_group_pack(t->pack_t, &t->packs_t, k);
         return true;
+    case UK_OP_PANEL_N:
+        if (element == t->group)
+            take_group_pack(t->panel_n, &t->panels_n, k);
+        return true;
     case UK_OP_PANEL_T:
         if (element == t->group)
             take_group_pack(t->panel_t, &t->panels_t, k);

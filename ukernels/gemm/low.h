@@ -38,7 +38,7 @@ struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole);
 /* ---- low/pack.c ---- */
 
 /* The kernel that packs groups of kr terms of lines that are contiguous along k, or side by side: whole
- * panels if its operation's form is UK_OP_PANEL_T. NULL: none. */
+ * panels if its operation's form is UK_OP_PANEL_T or UK_OP_PANEL_N. NULL: none. */
 const struct uk_kernel *uk_gemm_group_pack(const struct gemm_type *t, int kr, bool along_k);
 /* Functions of struct gemm_type. */
 void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to, int64_t k, int64_t n,

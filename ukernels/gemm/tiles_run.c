@@ -249,6 +249,49 @@ static void set_sums(const struct gemm_plan *plan, const struct gemm_operands *o
             sums_of(plan, &w->b, GEMM_RIGHT, j_begin, j_end, work + (i_end - i_begin), &w->column_sums_from);
 }
 
+/* The blocks of rows and columns of one block of k. */
+static void run_k_block(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t i_begin,
+                        int64_t i_end, int64_t j_begin, int64_t j_end, struct block *w) {
+    w->k = uk_min(plan->way.kc, plan->product.k - w->p);
+    for (w->i0 = i_begin; w->i0 < i_end; w->i0 += plan->mc) {
+        w->m = uk_min(plan->mc, i_end - w->i0);
+        for (w->j0 = j_begin; w->j0 < j_end; w->j0 += plan->nc) {
+            w->n = uk_min(plan->nc, j_end - w->j0);
+            move(&w->a, w->i0, w->p);
+            move(&w->b, w->j0, w->p);
+            if (plan->way.b == UK_PANELS && !plan->product.b_packed && !plan->first)
+                uk_gemm_pack(
+                    plan->product.type,
+                    &(struct uk_gemm_part){&w->b.in_place, w->b.whole, w->j0, w->n, w->p, w->k, w->b.view},
+                    (void *)w->b.array);
+            struct gemm_next next = find_next(plan, w, j_begin, j_end);
+
+            run_block(plan, o, w, plan->way.a != UK_IN_PLACE && !plan->product.a_packed && w->j0 == j_begin,
+                      &next);
+        }
+    }
+}
+
+static void run_blocks(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t i_begin,
+                       int64_t i_end, int64_t j_begin, int64_t j_end, struct block *w) {
+    for (w->p = 0; w->p < plan->product.k; w->p += plan->way.kc)
+        run_k_block(plan, o, i_begin, i_end, j_begin, j_end, w);
+}
+
+/* True if each panel of B, which was packed beforehand, is used for a single panel of rows: all blocks of k
+ * of one panel after another read B in the order of memory. */
+static bool reads_panels_once(const struct gemm_plan *plan) {
+    return plan->product.b_packed && plan->way.a == UK_IN_PLACE && plan->product.m <= plan->way.rows;
+}
+
+static void run_panels(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t i_begin,
+                       int64_t i_end, int64_t j_begin, int64_t j_end, struct block *w) {
+    const int nr = plan->way.tile->nr;
+
+    for (int64_t j = j_begin; j < j_end; j += nr)
+        run_blocks(plan, o, i_begin, i_end, j, uk_min(j + nr, j_end), w);
+}
+
 static void run_rectangle(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
@@ -272,26 +315,10 @@ static void run_rectangle(void *context, int64_t index, int64_t thread) {
     if (plan->a_padding)
         w.first = uk_gemm_copy(plan->product.type, plan->way.tile, GEMM_LEFT, UK_ROWS, plan->way.rows,
                                plan->way.kc, 0);
-    for (w.p = 0; w.p < plan->product.k; w.p += plan->way.kc) {
-        w.k = uk_min(plan->way.kc, plan->product.k - w.p);
-        for (w.i0 = i_begin; w.i0 < i_end; w.i0 += plan->mc) {
-            w.m = uk_min(plan->mc, i_end - w.i0);
-            for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
-                w.n = uk_min(plan->nc, j_end - w.j0);
-                move(&w.a, w.i0, w.p);
-                move(&w.b, w.j0, w.p);
-                if (plan->way.b == UK_PANELS && !plan->product.b_packed && !plan->first)
-                    uk_gemm_pack(
-                        plan->product.type,
-                        &(struct uk_gemm_part){&w.b.in_place, w.b.whole, w.j0, w.n, w.p, w.k, w.b.view},
-                        (void *)w.b.array);
-                struct gemm_next next = find_next(plan, &w, j_begin, j_end);
-
-                run_block(plan, t->o, &w,
-                          plan->way.a != UK_IN_PLACE && !plan->product.a_packed && w.j0 == j_begin, &next);
-            }
-        }
-    }
+    if (reads_panels_once(plan))
+        run_panels(plan, t->o, i_begin, i_end, j_begin, j_end, &w);
+    else
+        run_blocks(plan, t->o, i_begin, i_end, j_begin, j_end, &w);
 }
 
 /* The plan has asked for the state, so that loading it succeeds. */

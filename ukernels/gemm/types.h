@@ -208,9 +208,9 @@ struct gemm_type {
     int nt_lanes;                                 /* elements of nt's vectors */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
-    /* If is_low_precision: of all groups of a panel, from lines that are contiguous along k. */
-    const struct uk_kernel *panel_t[GEMM_PACKS_MOST];
-    int panels_t;
+    /* If is_low_precision: of all groups of a panel, from lines side by side, and contiguous along k. */
+    const struct uk_kernel *panel_n[GEMM_PACKS_MOST], *panel_t[GEMM_PACKS_MOST];
+    int panels_n, panels_t;
     const struct uk_kernel *widening,
         *narrowing; /* if is_low_precision: of conversions to f32 and back; or NULL */
 };

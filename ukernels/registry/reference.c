@@ -210,6 +210,7 @@ PANELS(u8panel_t, uint8_t, 1, lds)
 PANELS(i8panel_t, int8_t, 1, lds)
 PANELS(u8panel_n, uint8_t, lds, 1)
 PANELS(i8panel_n, int8_t, lds, 1)
+PANELS(bpanel_n, uint16_t, lds, 1)
 #undef PANELS
 void uk_reference_sgemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *a, int64_t lda,
                           int64_t sa, const float *b, int64_t ldb, int64_t sb, float *c) {

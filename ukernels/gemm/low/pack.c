@@ -4,16 +4,34 @@
 #include "gemm/low.h"
 #include "kernels.h"
 
-const struct uk_kernel *uk_gemm_group_pack(const struct gemm_type *t, int kr, bool along_k) {
-    const struct uk_kernel *const *rows = along_k ? t->pack_t : t->pack_n;
-
-    for (int i = 0; along_k && i < t->panels_t; i++)
-        if (t->panel_t[i]->kr == kr)
-            return t->panel_t[i];
-    for (int i = 0; i < (along_k ? t->packs_t : t->packs_n); i++)
+static const struct uk_kernel *of_group(const struct uk_kernel *const *rows, int count, int kr) {
+    for (int i = 0; i < count; i++)
         if (rows[i]->kr == kr)
             return rows[i];
     return NULL;
+}
+
+const struct uk_kernel *uk_gemm_group_pack(const struct gemm_type *t, int kr, bool along_k) {
+    const struct uk_kernel *const panel =
+        along_k ? of_group(t->panel_t, t->panels_t, kr) : of_group(t->panel_n, t->panels_n, kr);
+
+    return panel     ? panel
+           : along_k ? of_group(t->pack_t, t->packs_t, kr)
+                     : of_group(t->pack_n, t->packs_n, kr);
+}
+
+/* Packs all groups of a panel by a kernel; false: the kernel packs one group at a time. */
+static bool pack_panel(const struct gemm_type *t, const struct uk_kernel *kernel, int64_t k, int64_t n,
+                       const void *s, int64_t apart, void *d, int64_t width) {
+    const int64_t groups = uk_ceil_div(k, kernel->kr);
+
+    if (kernel->operation->form != UK_OP_PANEL_T && kernel->operation->form != UK_OP_PANEL_N)
+        return false;
+    if (t->size == 1)
+        ((uk_u8panel_n_function *)kernel->function)(k, s, apart, d, width * kernel->kr, n, width, groups);
+    else
+        ((uk_bpanel_n_function *)kernel->function)(k, s, apart, d, width * kernel->kr, n, width, groups);
+    return true;
 }
 
 /* Packs one group of terms of all lines by a kernel. */
@@ -59,11 +77,8 @@ void uk_gemm_pack_groups(const struct gemm_type *t, const struct uk_lattice *to,
         uk_gemm_pack_widened(t, k, n, source, step, across, to->width, d);
         return;
     }
-    if (kernel && kernel->operation->form == UK_OP_PANEL_T) {
-        ((uk_u8panel_t_function *)kernel->function)(k, source, across, d, (int64_t)to->width * kr, n,
-                                                    to->width, uk_ceil_div(k, kr));
+    if (kernel && pack_panel(t, kernel, k, n, source, along_k ? across : step, d, to->width))
         return;
-    }
     for (int64_t p = 0; p < k; p += kr) {
         const int64_t terms = uk_min(k - p, kr);
         const char *s = (const char *)source + p * step * t->size;
