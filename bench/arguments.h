@@ -13,7 +13,7 @@
 struct uk_kernel;
 
 enum {
-    BENCH_TENSORS = 4,
+    BENCH_TENSORS = 6,
     BENCH_DIMS = 5,
     BENCH_PARAMETERS = 19,
     BENCH_NAME_SIZE = 8,

@@ -30,12 +30,21 @@ bool check_fail(struct check *c, const char *format, ...) {
     return false;
 }
 
+static bool has_weights(const struct check *c) {
+    return c->row->operation->form == UK_OP_WEIGHTS;
+}
+
 /* Draws an element. INTEGERS: so small that sums of products are exact in the type of the sum for any k here;
  * else any value. Bytes and i16 take all values, or mostly the extremes, with which sums of products overflow
  * 16 bits. */
-static double value(struct check *c, enum element type) {
+static double value(struct check *c, const struct operand *o) {
     const uint64_t x = random_next(&c->seed);
     const bool small = c->shape.data == INTEGERS;
+    enum element type = o->type;
+
+    /* Bytes that are multiplied by weights of 8 bits and two scales, and summed in f32. */
+    if (small && has_weights(c) && o == c->plan.operand && type == I8)
+        type = F32;
 
     switch (type) {
     case U8:
@@ -74,7 +83,7 @@ void check_put_values(struct check *c, const struct operand *o, int64_t first) {
     for (int64_t x = 0, n; x < o->used; x += n) {
         n = piece(o->used - x);
         for (int64_t i = 0; i < n; i++)
-            values[i] = value(c, o->type);
+            values[i] = value(c, o);
         put(o->type, o->at, first + x, values, n);
     }
 }
@@ -191,10 +200,15 @@ static double roundoff(const struct check *c, enum element sum) {
  * magnitudes, where k counts C and the padding of the last group; so is the computed sum of magnitudes. The
  * loss when an f16 becomes subnormal is added. */
 static double tolerance(const struct check *c, const struct operand *o, double magnitude) {
-    const double k = (double)(c->shape.k + c->row->kr) + 1, u = roundoff(c, o->type), g = k * u / (1 - k * u);
+    /* Of weights in blocks: two terms a byte, and the product of both scales. */
+    const double terms = has_weights(c) ? (double)(2 * c->plan.words[0] * c->plan.words[1] + 2)
+                                        : (double)(c->shape.k + c->row->kr);
+    const double k = terms + 1, u = roundoff(c, o->type), g = k * u / (1 - k * u);
 
     if (c->shape.data == INTEGERS || is_integer(o->type))
         return 0;
+    if (has_weights(c)) /* they have signs of their own: all terms are taken for the largest */
+        magnitude = terms * (c->plan.operand->type == I8 ? 128 : 1) * (1 << c->row->operation->bits) + 1;
     return 2 * g / (1 - g) * magnitude + (o->type == F16 ? k * 0x1p-24 : 0);
 }
 

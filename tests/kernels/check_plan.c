@@ -126,7 +126,7 @@ static void put_sizes(const struct uk_kernel *row, const struct op *op, const st
 }
 
 void check_plan(const struct uk_kernel *row, const struct op *op, const struct shape *s, struct plan *p) {
-    const int align[] = {row->a_align, row->b_align, row->c_align, 1};
+    const int align[OPERANDS] = {row->a_align, row->b_align, row->c_align, 1, 1, 1};
     struct bench_sizes sizes;
     struct bench_arguments a;
 

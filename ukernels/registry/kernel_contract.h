@@ -60,6 +60,10 @@
 #include <stdint.h>
 #include "half.h"
 
+/* The type of scales of weights, in the argument `acc` of a kernel that takes such: 1, that it adds to C, is
+ * combined with one of these. f16 and bf16 are passed as their bits, in place of floats. */
+enum { UK_SCALES_F32 = 0, UK_SCALES_F16 = 2, UK_SCALES_BF16 = 4, UK_SCALES = 6 };
+
 /* The build compiles a kernel's file once for each row of it, with UK_SYMBOL its name and UK_PARAMETERS the
  * parameters of its operation ("(int64_t k, const float *a, ...)"): a definition that differs is an error.
  * Rows that share a file also have UK_OP_<op>, UK_ISA_<isa>, UK_MR, UK_NR, UK_KR, and UK_DOUBLE or

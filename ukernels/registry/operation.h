@@ -3,6 +3,8 @@
 #ifndef UK_OPERATION_H
 #define UK_OPERATION_H
 
+#include <stdbool.h>
+
 /* The type of the elements that are multiplied, added or moved. */
 enum uk_element {
     UK_ELEMENT_F16,
@@ -50,6 +52,7 @@ enum uk_op_form {
     UK_OP_SMALL,    /* A and B in rows */
     UK_OP_SMALL_TA, /* A in columns, B in rows */
     UK_OP_NT,       /* A in rows, B in columns */
+    UK_OP_WEIGHTS,  /* A in rows, B in panels of weights that share scales in blocks of terms */
     /* A GPU thread's part of a product, A and B in shared memory: */
     UK_OP_SHARED,
     /* A GPU wave's part of a product, by its matrix cores: */
@@ -86,8 +89,10 @@ enum uk_op_form {
 struct uk_operation {
     enum uk_element element;
     enum uk_op_form form;
-    int window; /* DEPTHWISE_WINDOW: rows, and columns, of a window */
-    int stride; /* DEPTHWISE_WINDOW, DEPTHWISE_TILE: columns from one window to the next */
+    int window;       /* DEPTHWISE_WINDOW: rows, and columns, of a window */
+    int stride;       /* DEPTHWISE_WINDOW, DEPTHWISE_TILE: columns from one window to the next */
+    int bits;         /* WEIGHTS: of a weight, 4 or 8 */
+    bool has_offsets; /* WEIGHTS: weights are unsigned, and blocks have offsets */
 };
 
 /* The operation of a kernel. For libuktensorize and uk; this header is not installed. */

@@ -455,3 +455,61 @@ void uk_reference_i32kadd(int64_t MR, int64_t NR, int64_t KR, const int32_t *a, 
         c[j] = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
     }
 }
+
+/* Products with weights in blocks. `term` is the product of a term of A with weight `of` of byte p; a block's
+ * sum is rounded once. */
+static int low_half(int byte, bool is_signed) {
+    return is_signed ? (int)(int8_t)(byte << 4) >> 4 : byte & 15;
+}
+
+static int high_half(int byte, bool is_signed) {
+    return is_signed ? (int)(int8_t)byte >> 4 : byte >> 4 & 15;
+}
+
+#define WEIGHTS(op, left, byte, is_signed, is_4, left_scale, offset, a_parameters, r_parameters,            \
+                o_parameters)                                                                               \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t blocks, int64_t k, const left *a,    \
+                           int64_t lda, int64_t ldg, a_parameters r_parameters const byte *w, int64_t ldw,  \
+                           const float *s, int64_t lds, o_parameters float *c, int64_t ldc, int64_t acc,    \
+                           int64_t mr, int64_t nr) {                                                        \
+        (void)MR;                                                                                           \
+        for (int64_t i = 0; i < mr; i++)                                                                    \
+            for (int64_t j = 0; j < nr; j++) {                                                              \
+                double sum = acc ? (double)c[i * ldc + j] : 0;                                              \
+                for (int64_t t = 0; t < blocks; t++)                                                        \
+                    for (int64_t p = 0; p < k; p++) {                                                       \
+                        const int x = w[t * ldw + (p / KR * NR + j) * KR + p % KR];                         \
+                        const left *const term = a + i * lda + t * ldg + p;                                 \
+                        const double scale = (double)s[t * lds + j];                                        \
+                        sum += (double)term[0] * (scale * (is_4 ? low_half(x, is_signed) : x) + (offset)) * \
+                               (left_scale);                                                                \
+                        if (is_4)                                                                           \
+                            sum += (double)term[HIGH_HALF] * (scale * high_half(x, is_signed) + (offset)) * \
+                                   (left_scale);                                                            \
+                    }                                                                                       \
+                c[i * ldc + j] = (float)sum;                                                                \
+            }                                                                                               \
+    }
+#define NOTHING
+#define LDH int64_t ldh,
+#define ROW_SCALES const float *r, int64_t ldr,
+#define OFFSETS const float *o, int64_t ldo,
+#define HIGH_HALF ldh
+WEIGHTS(sgemm_i4, float, int8_t, true, true, 1, 0, LDH, NOTHING, NOTHING)
+WEIGHTS(sgemm_u4, float, uint8_t, false, true, 1, (double)o[t * ldo + j], LDH, NOTHING, OFFSETS)
+WEIGHTS(i8gemm_i4, int8_t, int8_t, true, true, (double)r[i * ldr + t], 0, LDH, ROW_SCALES, NOTHING)
+WEIGHTS(i8gemm_u4, int8_t, uint8_t, false, true, (double)r[i * ldr + t], (double)o[t * ldo + j], LDH,
+        ROW_SCALES, OFFSETS)
+#undef HIGH_HALF
+#define HIGH_HALF 0
+WEIGHTS(sgemm_i8, float, int8_t, true, false, 1, 0, NOTHING, NOTHING, NOTHING)
+WEIGHTS(sgemm_u8, float, uint8_t, false, false, 1, (double)o[t * ldo + j], NOTHING, NOTHING, OFFSETS)
+WEIGHTS(i8gemm_i8, int8_t, int8_t, true, false, (double)r[i * ldr + t], 0, NOTHING, ROW_SCALES, NOTHING)
+WEIGHTS(i8gemm_u8, int8_t, uint8_t, false, false, (double)r[i * ldr + t], (double)o[t * ldo + j], NOTHING,
+        ROW_SCALES, OFFSETS)
+#undef HIGH_HALF
+#undef OFFSETS
+#undef ROW_SCALES
+#undef LDH
+#undef NOTHING
+#undef WEIGHTS

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels of products with weights of 4 and 8 bits share: the weights of a tile, two vectors of LANES
+ * columns wide, in blocks of terms that share a scale and, if they are unsigned, an offset. */
+#ifndef WEIGHTS_H
+#define WEIGHTS_H
+
+#include "registry/kernel_contract.h"
+
+#if defined UK_OP_sgemm_i4 || defined UK_OP_sgemm_u4 || defined UK_OP_i8gemm_i4 || defined UK_OP_i8gemm_u4
+#define HAS_HALVES 1
+enum { BITS = 4 };
+#else
+#define HAS_HALVES 0
+enum { BITS = 8 };
+#endif
+#if defined UK_OP_sgemm_u4 || defined UK_OP_sgemm_u8 || defined UK_OP_i8gemm_u4 || defined UK_OP_i8gemm_u8
+#define HAS_OFFSETS 1
+typedef uint8_t weight;
+#else
+#define HAS_OFFSETS 0
+typedef int8_t weight;
+#endif
+/* HALVES: a byte has one term of each half of its block. */
+enum { NR = UK_NR, KR = 4, VECTORS = 2, LANES = NR / VECTORS, HALVES = 8 / BITS };
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float reals __attribute__((vector_size(LANES * 4)));
+typedef uint32_t words __attribute__((vector_size(LANES * 4)));
+typedef int32_t integers __attribute__((vector_size(LANES * 4)));
+typedef uint16_t halves __attribute__((vector_size(LANES * 2)));
+
+/* The weights of a block: its bytes, scales and offsets. */
+struct block {
+    const weight *w;
+    reals scale[VECTORS], offset[VECTORS];
+};
+
+/* The weights of a call, at the current block. */
+struct call {
+    const weight *w;
+    const char *s; /* scales of f32, f16 or bf16, as `type` says */
+    const float *o;
+    int64_t ldw, lds, ldo, type, nr;
+};
+
+INLINE reals load(const void *x) {
+    reals v;
+
+    __builtin_memcpy(&v, x, sizeof v);
+    return v;
+}
+
+INLINE void store(float *x, reals v) {
+    __builtin_memcpy(x, &v, sizeof v);
+}
+
+/* Scales of f16 are finite: their exponent is adjusted by a multiplication, which is right for subnormals
+ * too. */
+INLINE reals load_scales(const char *s, int64_t type) {
+    halves h;
+
+    if (type == UK_SCALES_F32)
+        return load(s);
+    __builtin_memcpy(&h, s, sizeof h);
+    const words x = __builtin_convertvector(h, words);
+    if (type == UK_SCALES_BF16)
+        return (reals)(x << 16);
+    return (reals)((words)((reals)((x & 0x7fff) << 13) * 0x1p112f) | (x & 0x8000) << 16);
+}
+
+INLINE void load_block(const struct call *call, struct block *b) {
+    const int size = call->type == UK_SCALES_F32 ? 4 : 2;
+    char scales[NR * 4] = {0}, offsets[NR * 4] = {0};
+    const char *s = call->s, *o = (const char *)call->o;
+
+    if (call->nr < NR) { /* what follows the last column's may not exist */
+#pragma GCC unroll 1
+        for (int64_t i = 0; i < call->nr * size; i++)
+            scales[i] = s[i];
+#pragma GCC unroll 1
+        for (int64_t i = 0; HAS_OFFSETS && i < call->nr * 4; i++)
+            offsets[i] = o[i];
+        s = scales;
+        o = offsets;
+    }
+    b->w = call->w;
+#pragma GCC unroll 2
+    for (int v = 0; v < VECTORS; v++) {
+        b->scale[v] = load_scales(s + v * LANES * size, call->type);
+        if (HAS_OFFSETS)
+            b->offset[v] = load(o + v * LANES * 4);
+    }
+}
+
+INLINE void next_block(struct call *call) {
+    call->w += call->ldw;
+    call->s += call->lds * (call->type == UK_SCALES_F32 ? 4 : 2);
+    if (HAS_OFFSETS)
+        call->o += call->ldo;
+}
+
+/* Stores the first nr lanes. */
+INLINE void put(float *c, reals x, int64_t acc, int64_t nr) {
+    if (nr >= LANES) {
+        store(c, acc ? load(c) + x : x);
+        return;
+    }
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < nr; j++)
+        c[j] = acc ? c[j] + x[j] : x[j];
+}
+
+#endif
