@@ -564,7 +564,8 @@ size_t uk_conv2d_explain(const struct uk_conv2d_plan *plan, char *buffer, size_t
 }
 #endif
 
-/* Products of bytes. */
+/* Products of bytes, bf16 and f16, and with weights of 4 and 8 bits. */
 #include "low_precision.h"
+#include "weights.h"
 
 #endif

@@ -38,7 +38,7 @@ static int64_t elements(int64_t lines, int64_t length, int64_t ld) {
     return lines && length ? (lines - 1) * ld + length : 0;
 }
 
-static int64_t place(bool by_first, int64_t i, int64_t j, int64_t ld) {
+__attribute__((unused)) static int64_t place(bool by_first, int64_t i, int64_t j, int64_t ld) {
     return by_first ? i * ld + j : j * ld + i;
 }
 

@@ -7,6 +7,7 @@
  *     gemm.c, batch.c  the calls, and the shortcut of the smallest products
  *     calls_element.h  calls of one element type; gemm.c includes it
  *     low.h            products of low precision: the types, their plans, and copies of operands
+ *     weights.h        products with weights of 4 or 8 bits in blocks, which have plans of their own
  *     plan.c           checks arguments, chooses the path, remembers plans
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products

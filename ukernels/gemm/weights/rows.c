@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of A's rows. */
+#include "gemm/weights.h"
+#include "registry/half.h"
+#include <string.h>
+
+enum { MOST = 128 }; /* terms of a block */
+
+static void widen(const uint16_t *restrict s, int64_t n, float *restrict d) {
+    for (int64_t p = 0; p < n; p++)
+        d[p] = uk_from_bf16(s[p]);
+}
+
+/* The largest magnitude, as bits, which order as numbers do; infinity and NaN are above all numbers. */
+static int32_t largest(const float *x, int64_t n) {
+    int32_t most = 0;
+
+    for (int64_t p = 0; p < n; p++) {
+        const int32_t bits = (int32_t)(uk_bits_of_float(x[p]) & 0x7fffffff);
+
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+/* Rounds n terms to multiples of the scale that is returned. A sum with 1.5 * 2^23 has the nearest whole
+ * number in its last byte. */
+static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q) {
+    const float most = uk_float_of_bits((uint32_t)largest(x, n)), up = most < 0x1p-60f ? 0x1p60f : 1;
+
+    if (!(most > 0 && most - most == 0)) { /* zero, infinite or NaN */
+        memset(q, 0, (size_t)n);
+        return most == 0 ? 0 : most - most;
+    }
+    const float steps = 127 / (most * up);
+
+    for (int64_t p = 0; p < n; p++)
+        q[p] = (int8_t)uk_bits_of_float(x[p] * up * steps + 0x1.8p23f);
+    return most / 127;
+}
+
+/* A block of terms that are multiplied at a time, of one row. */
+static void copy_terms(const struct weights_plan *p, const char *from, int64_t blocks, void *to,
+                       float *scales) {
+    const int64_t element = p->options.is_bf16 ? 2 : 4;
+    float some[MOST];
+
+    for (int64_t g = 0; g < blocks; g++) {
+        const char *s = from + g * p->block * element;
+        const float *x = (const float *)(const void *)s;
+
+        if (p->options.is_bf16) {
+            float *wide = weights_by_bytes(p) ? some : (float *)to + g * p->block;
+
+            widen((const uint16_t *)(const void *)s, p->block, wide);
+            x = wide;
+        } else if (!weights_by_bytes(p)) {
+            memcpy((float *)to + g * p->block, x, (size_t)p->block * sizeof(float));
+        }
+        if (weights_by_bytes(p))
+            scales[g] = round_terms(x, p->block, (int8_t *)to + g * p->block);
+    }
+}
+
+void uk_weights_copy_rows(const struct weights_plan *p, const void *a, int64_t begin, int64_t end, void *to,
+                          float *scales) {
+    const int64_t of_a = p->options.is_bf16 ? 2 : 4, of_copy = weights_by_bytes(p) ? 1 : 4;
+
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t g = 0; g < p->blocks; g += p->k_block)
+            copy_terms(
+                p, (const char *)a + (i * p->lda + g * p->block) * of_a, uk_min(p->k_block, p->blocks - g),
+                (char *)to + (g / p->k_block * p->m + i) * p->ld * of_copy, scales + i * p->blocks + g);
+}
