@@ -194,8 +194,8 @@ INLINE void sum_block(const int rows, int64_t k, const weight *w, const int8_t *
 }
 
 INLINE void strip(const int rows, int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t ldg,
-                  int64_t ldh, const float *r, int64_t ldr, struct call call, float *c, int64_t ldc,
-                  int64_t acc) {
+                  int64_t ldh, const float *r, int64_t ldr, bool has_sums, struct call call, float *c,
+                  int64_t ldc, int64_t acc) {
     reals total[ROWS][VECTORS];
 
 #pragma GCC unroll 8
@@ -215,7 +215,9 @@ INLINE void strip(const int rows, int64_t blocks, int64_t k, const int8_t *a, in
             const float scale = r[i * ldr + g];
             int32_t terms = 0;
 
-            if (NEEDS_TERMS)
+            if (NEEDS_TERMS && has_sums)
+                terms = (int32_t)r[i * ldr + ldr / 2 + g];
+            else if (NEEDS_TERMS)
                 terms = sum_terms(a + i * lda, k) + (HAS_HALVES ? sum_terms(a + i * lda + ldh, k) : 0);
 #pragma GCC unroll 2
             for (int v = 0; v < VECTORS; v++) {
@@ -255,14 +257,16 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t 
     call.o = o;
     call.ldo = ldo;
 #endif
+    const bool has_sums = acc & UK_ROW_SUMS;
+
     acc &= 1;
     for (int64_t strips = (mr + ROWS - 1) / ROWS; strips > 0; strips--) {
         const int64_t rows = (mr + strips - 1) / strips;
 
         switch (rows) {
-#define OF(n)                                                             \
-    case n:                                                               \
-        strip(n, blocks, k, a, lda, ldg, ldh, r, ldr, call, c, ldc, acc); \
+#define OF(n)                                                                       \
+    case n:                                                                         \
+        strip(n, blocks, k, a, lda, ldg, ldh, r, ldr, has_sums, call, c, ldc, acc); \
         break;
 #if defined __AVX512F__
             OF(8)
@@ -276,7 +280,7 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t 
 #endif
             OF(2)
         default:
-            strip(1, blocks, k, a, lda, ldg, ldh, r, ldr, call, c, ldc, acc);
+            strip(1, blocks, k, a, lda, ldg, ldh, r, ldr, has_sums, call, c, ldc, acc);
         }
         a += rows * lda;
         r += rows * ldr;

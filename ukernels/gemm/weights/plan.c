@@ -128,7 +128,7 @@ static void set_workspace(struct weights_plan *p) {
         p->copy = whole_lines(p->m * p->ld * element * (p->k_block ? uk_ceil_div(p->blocks, p->k_block) : 0));
     }
     if (bytes)
-        p->scales = whole_lines(p->m * p->blocks * (int64_t)sizeof(float));
+        p->scales = whole_lines(2 * p->m * p->blocks * (int64_t)sizeof(float));
     if (p->options.is_bf16)
         p->sums = whole_lines(p->m * p->n * (int64_t)sizeof(float));
 }

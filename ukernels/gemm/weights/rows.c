@@ -23,19 +23,25 @@ static int32_t largest(const float *x, int64_t n) {
     return most;
 }
 
-/* Rounds n terms to multiples of the scale that is returned. A sum with 1.5 * 2^23 has the nearest whole
- * number in its last byte. */
-static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q) {
+/* Rounds n terms to multiples of the scale that is returned, and sets *sum to the sum of these. A number plus
+ * 1.5 * 2^23 has the nearest whole number in its last byte. */
+static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q, float *sum) {
     const float most = uk_float_of_bits((uint32_t)largest(x, n)), up = most < 0x1p-60f ? 0x1p60f : 1;
 
+    *sum = 0;
     if (!(most > 0 && most - most == 0)) { /* zero, infinite or NaN */
         memset(q, 0, (size_t)n);
         return most == 0 ? 0 : most - most;
     }
     const float steps = 127 / (most * up);
 
+    int32_t all = 0;
+
     for (int64_t p = 0; p < n; p++)
         q[p] = (int8_t)uk_bits_of_float(x[p] * up * steps + 0x1.8p23f);
+    for (int64_t p = 0; p < n; p++)
+        all += q[p];
+    *sum = (float)all;
     return most / 127;
 }
 
@@ -58,7 +64,7 @@ static void copy_terms(const struct weights_plan *p, const char *from, int64_t b
             memcpy((float *)to + g * p->block, x, (size_t)p->block * sizeof(float));
         }
         if (weights_by_bytes(p))
-            scales[g] = round_terms(x, p->block, (int8_t *)to + g * p->block);
+            scales[g] = round_terms(x, p->block, (int8_t *)to + g * p->block, &scales[p->blocks + g]);
     }
 }
 
@@ -70,5 +76,5 @@ void uk_weights_copy_rows(const struct weights_plan *p, const void *a, int64_t b
         for (int64_t g = 0; g < p->blocks; g += p->k_block)
             copy_terms(
                 p, (const char *)a + (i * p->lda + g * p->block) * of_a, uk_min(p->k_block, p->blocks - g),
-                (char *)to + (g / p->k_block * p->m + i) * p->ld * of_copy, scales + i * p->blocks + g);
+                (char *)to + (g / p->k_block * p->m + i) * p->ld * of_copy, scales + i * 2 * p->blocks + g);
 }

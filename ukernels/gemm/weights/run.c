@@ -75,19 +75,20 @@ static void call_bytes(const struct run *r, const struct tile *t) {
     uk_function *f = p->kernel->function;
 
     if (p->bits == 4 && p->options.has_zeros)
-        ((uk_i8gemm_u4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales, p->blocks,
-                                     (const uint8_t *)t->weights, p->block_bytes, s, p->block_bytes / size, o,
-                                     p->block_bytes / 4, t->c, r->ldc, t->acc, t->rows, t->columns);
+        ((uk_i8gemm_u4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales,
+                                     2 * p->blocks, (const uint8_t *)t->weights, p->block_bytes, s,
+                                     p->block_bytes / size, o, p->block_bytes / 4, t->c, r->ldc, t->acc,
+                                     t->rows, t->columns);
     else if (p->bits == 4)
-        ((uk_i8gemm_i4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales, p->blocks,
-                                     (const int8_t *)t->weights, p->block_bytes, s, p->block_bytes / size,
-                                     t->c, r->ldc, t->acc, t->rows, t->columns);
+        ((uk_i8gemm_i4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales,
+                                     2 * p->blocks, (const int8_t *)t->weights, p->block_bytes, s,
+                                     p->block_bytes / size, t->c, r->ldc, t->acc, t->rows, t->columns);
     else if (p->options.has_zeros)
-        ((uk_i8gemm_u8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, t->scales, p->blocks,
+        ((uk_i8gemm_u8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, t->scales, 2 * p->blocks,
                                      (const uint8_t *)t->weights, p->block_bytes, s, p->block_bytes / size, o,
                                      p->block_bytes / 4, t->c, r->ldc, t->acc, t->rows, t->columns);
     else
-        ((uk_i8gemm_i8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, t->scales, p->blocks,
+        ((uk_i8gemm_i8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, t->scales, 2 * p->blocks,
                                      (const int8_t *)t->weights, p->block_bytes, s, p->block_bytes / size,
                                      t->c, r->ldc, t->acc, t->rows, t->columns);
 }
@@ -110,14 +111,15 @@ static void compute(const struct run *r, int64_t i, int64_t rows, int64_t g, int
     struct tile t = {.weights = r->panels + j / p->kernel->nr * p->panel_bytes + g * p->block_bytes,
                      .c = r->c + i * r->ldc + j,
                      .blocks = uk_min(p->k_block, p->blocks - g),
-                     .acc = (g > 0 || r->beta != 0) | types[p->options.scale],
+                     .acc = (g > 0 || r->beta != 0) | types[p->options.scale] |
+                            (weights_by_bytes(p) ? UK_ROW_SUMS : 0),
                      .rows = rows,
                      .columns = columns};
 
     if (r->copy) {
         t.a = r->copy + (g / p->k_block * p->m + i) * p->ld * element;
         t.lda = p->ld;
-        t.scales = r->scales ? r->scales + i * p->blocks + g : NULL;
+        t.scales = r->scales ? r->scales + i * 2 * p->blocks + g : NULL;
     } else {
         t.a = (const float *)r->a + i * p->lda + g * p->block;
         t.lda = p->lda;
