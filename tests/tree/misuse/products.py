@@ -22,6 +22,14 @@ class Conv2dOptions(ctypes.Structure):
     _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("weights_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
 
 
+class WeightsOptions(ctypes.Structure):
+    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("sums", ctypes.c_int), ("scale", ctypes.c_int), ("has_zeros", ctypes.c_bool), ("is_bf16", ctypes.c_bool)]
+
+
+class Weights(ctypes.Structure):
+    _fields_ = [("weight", ctypes.c_void_p), ("scale", ctypes.c_void_p), ("zero", ctypes.c_void_p), ("steps", ctypes.c_int64 * 6), ("nibbles", ctypes.c_int), ("zero_nibbles", ctypes.c_bool)]
+
+
 # The letters of a function of products, "s" of uk_sgemm_run, and the elements of its C.
 ELEMENTS = {"s": ctypes.c_float, "d": ctypes.c_double, "i": ctypes.c_int32, "i8": ctypes.c_int32, "u8": ctypes.c_int32, "b": ctypes.c_float, "h": ctypes.c_uint16}
 BYTES, FLOATS = ("i", "i8", "u8"), ("s", "d", "b", "h")
@@ -51,6 +59,26 @@ class World:
 
     def text(self):
         return self.keep(ctypes.create_string_buffer(64))
+
+    def numbers(self, count=256):
+        return self.keep((ctypes.c_float * count)())
+
+    def weights(self):
+        return self.keep(Weights(weight=self.numbers(), scale=self.numbers()))
+
+    def weights_plan(self, bits, packed=None):
+        """A plan for 4 x 32 times 32 x 4; packs weights if asked."""
+        plan = self.keep((ctypes.c_char * (512 + 64))()) + 63 & ~63
+        status = getattr(self.api, f"uk_w{bits}gemm_plan")(plan, 4, 4, 32, 32, 32, 4, None)
+        if not status and packed:
+            status = getattr(self.api, f"uk_w{bits}gemm_pack")(plan, self.weights(), packed)
+        if status:
+            raise SystemExit(f"no plan of weights: status {status}")
+        return plan
+
+    def weights_run(self, bits):
+        packed = self.numbers(1024)
+        return self.weights_plan(bits, packed), self.numbers(), packed, 1, self.numbers(), self.keep((ctypes.c_double * 6)()), None
 
     def plan(self, letter=None, **options):
         plan = self.keep((ctypes.c_char * (1280 + 64))()) + 63 & ~63
@@ -160,6 +188,11 @@ GOOD = {
     "uk_sconv2d_run": lambda w: (w.convolution(), w.matrix(), w.matrix(), w.matrix(), w.keep((ctypes.c_double * 6)()), None, 0),
     **{f"uk_conv2d_{what}": lambda w: (w.convolution(),) for what in ("workspace", "packed_weights_size")},
     "uk_conv2d_explain": lambda w: (w.convolution(), w.text(), 64),
+    **{f"uk_w{bits}gemm_plan": lambda w: (w.keep((ctypes.c_char * 512)()), 4, 4, 32, 32, 32, 4, w.keep(WeightsOptions())) for bits in (4, 8)},
+    **{f"uk_w{bits}gemm_pack": lambda w, bits=bits: (w.weights_plan(bits), w.weights(), w.numbers(1024)) for bits in (4, 8)},
+    **{f"uk_w{bits}gemm_run": lambda w, bits=bits: w.weights_run(bits) for bits in (4, 8)},
+    **{f"uk_weights_{what}": lambda w: (w.weights_plan(4),) for what in ("workspace", "packed_size")},
+    "uk_weights_explain": lambda w: (w.weights_plan(4), w.text(), 64),
 }
 
 # Harmless bad values, by function and argument.
@@ -171,13 +204,16 @@ HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in FLOATS for
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in FLOATS for i in (9, 12)})
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in BYTES for i in (8, 11)} | {(f"uk_{letter}gemm_run", i): ("NULL",) for letter in BYTES for i in (5, 6)})
 HARMLESS[("uk_conv2d_explain", 1)] = HARMLESS[("uk_sconv2d_plan", 2)] = HARMLESS[("uk_sconv2d_run", 4)] = HARMLESS[("uk_sconv2d_run", 5)] = ("NULL",)
+HARMLESS[("uk_weights_explain", 1)] = ("NULL",)
+HARMLESS.update({(f"uk_w{bits}gemm_{what}", i): ("NULL",) for bits in (4, 8) for what, i in (("plan", 7), ("run", 5), ("run", 6))})
 # A window of one element may be moved, or spread, by any number.
 HARMLESS[("uk_sconv2d_plan", 1)] = tuple(f"{field}_{way} = {INT64_MAX}" for field in ("stride", "dilation") for way in "hw")
 # Values that the header says are not checked; and one that is right, but would run forever.
 NOT_CALLED = {("uk_sgemm_run", 0): "NULL", ("uk_dgemm_run", 0): "NULL", ("uk_parallel_for", 2): str(INT64_MAX)}
 # Results for things that do not exist, of functions that return a number or a text.
 RETURNED = {"uk_kernel_find": None, "uk_kernel_at": None, "uk_kernel_space": 0, **{f"uk_kernel_{field}": none for field, none in FIELDS.items()}, "uk_kernel_runs_here": False, "uk_kernel_declaration": 0, "uk_cpu_has": False,
-            "uk_gemm_workspace": 0, "uk_gemm_packed_a_size": 0, "uk_gemm_packed_b_size": 0, "uk_gemm_explain": 0}
+            "uk_gemm_workspace": 0, "uk_gemm_packed_a_size": 0, "uk_gemm_packed_b_size": 0, "uk_gemm_explain": 0,
+            "uk_weights_workspace": 0, "uk_weights_packed_size": 0, "uk_weights_explain": 0}
 
 
 def judge(name, i, kind, value, result):

@@ -86,10 +86,8 @@ size_t uk_weights_workspace(const struct uk_weights_plan *plan) {
 
 size_t uk_weights_explain(const struct uk_weights_plan *plan, char *buffer, size_t size) {
     const struct weights_plan *p = weights_plan_in(plan);
-    struct gemm_text t = {.buffer = buffer, .size = size};
+    struct gemm_text t = {.buffer = buffer, .size = buffer ? size : 0};
 
-    if (size)
-        buffer[0] = 0;
     if (!p)
         return 0;
     uk_gemm_add(&t, "kernel: %s\n", p->kernel->symbol);
