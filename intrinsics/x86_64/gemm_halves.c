@@ -26,7 +26,8 @@
 #include "halves_vectors.h"
 #include "registry/kernel_contract.h"
 
-enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, TERMS = 128 };
+/* A multiple of KR. Calls of libukernels take at most 16 KB of stack: 14 rows get as many bytes as 6. */
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, TERMS = UK_MR > 6 ? 64 : 128 };
 #define EACH_ROW(i) _Pragma("GCC unroll 14") for (int i = 0; i < MR; i++)
 #define EACH_VECTOR(v) _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++)
 
