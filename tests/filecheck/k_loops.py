@@ -40,6 +40,7 @@ def functions(lines):
         found = re.match(r"\s*([0-9a-f]+): (?:((?:[0-9a-f]+ )+) *\t)?\s*(\S.*)", line)
         if found and body is not None:
             text = re.split(r" <| *# |\s+(?://|@) ", found[3])[0].strip()
+            text = re.sub(r"^\{vex\}\s*", "", text)  # LLVM's mark of the encoding that AVX-VNNI has
             # What LLVM does not know may be RISC-V P's.
             word = re.fullmatch(r"[0-9a-f]{8} ", found[2] or "")
             named = word_names.print_word(int(word[0], 16)) if word and text == "<unknown>" else None

@@ -31,8 +31,9 @@ static struct uk_context *context;
 static bool all, named;
 /* The first two are used for every kernel that they support; the others for kernels without a target so
  * far. */
-static const char *const targets[] = {"x86_64-avx2", "x86_64-avx512", "x86_64-avx512+avx512vnni",
-                                      "x86_64-avx512+avx512bf16", "sapphirerapids"};
+static const char *const targets[] = {
+    "x86_64-avx2",    "x86_64-avx512",      "x86_64-avx512+avx512vnni", "x86_64-avx512+avx512bf16",
+    "sapphirerapids", "x86_64-avx2+avxvnni"};
 enum { TARGETS = sizeof targets / sizeof *targets, FOR_ALL = 2, FUNCTIONS = 2 };
 static char names[FUNCTIONS][160] = {"once", "twice"};
 

@@ -77,6 +77,33 @@ static void rows_are_sound(void **state) {
 
 /* ---- CPUs ---- */
 
+/* Cores have the instruction sets before their own, except one that they lack. */
+static void cores_have_sets(void **state) {
+    static const struct {
+        const char *core, *isa;
+        bool has;
+    } cases[] = {
+        {"haswell", "avx2", true},
+        {"haswell", "avxvnni", false},
+        {"generic-avxvnni", "avx2", true},
+        {"generic-avxvnni", "avxvnni", true},
+        {"generic-avxvnni", "avx512", false},
+        {"skylake_x", "avx2", true},
+        {"skylake_x", "avxvnni", false},
+        {"zen4", "avx512vnni", true},
+        {"zen4", "avxvnni", false},
+        {"zen5", "avxvnni", true},
+        {"golden_cove", "avxvnni", true},
+        {"golden_cove", "amxint8", true},
+        {"zen5", "neon", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (uk_core_has(uk_core_find(cases[i].core), cases[i].isa) != cases[i].has)
+            fail_msg("%s: %s", cases[i].core, cases[i].isa);
+}
+
 static void cpus_have_rows(void **state) {
     static const struct {
         int arch;
@@ -221,9 +248,8 @@ static void ports_are_shared(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_names_a_row), /* first: this process must not have read UK_MACHINE */
-        cmocka_unit_test(rows_are_sound),
-        cmocka_unit_test(cpus_have_rows),
-        cmocka_unit_test(ports_are_shared),
+        cmocka_unit_test(rows_are_sound),          cmocka_unit_test(cores_have_sets),
+        cmocka_unit_test(cpus_have_rows),          cmocka_unit_test(ports_are_shared),
     };
 
     return cmocka_run_group_tests_name("machine", tests, NULL, NULL);

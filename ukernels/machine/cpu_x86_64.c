@@ -12,6 +12,7 @@ bool uk_hardware_has(const char *feature) {
     HAS("avx2")
     HAS("fma")
     HAS("f16c")
+    HAS("avxvnni")
     HAS("avx512f")
     HAS("avx512vl")
     HAS("avx512dq")

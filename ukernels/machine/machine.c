@@ -48,7 +48,7 @@ bool uk_core_has(const struct uk_core *core, const char *isa) {
         wanted++;
     while (own < count && strcmp(all[own].name, core->isa))
         own++;
-    return wanted < count && wanted <= own &&
+    return wanted < count && wanted <= own && !(core->lacks && !strcmp(core->lacks, isa)) &&
            (all[wanted].arch == UK_ARCH_any || all[wanted].arch == core->arch);
 }
 

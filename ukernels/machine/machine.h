@@ -106,10 +106,11 @@ struct uk_core {
     const char *cpus; /* identification by cpuinfo: "amd 19:00-0f", "arm d0c"; see cores.def; or "" */
     const char
         *isa; /* of archs.def: the core has this instruction set and its architecture's rows before it */
-    const char *uncore;                   /* the row of uncores.def in which the core usually is */
-    double issue;                         /* instructions per cycle */
-    int reorder;                          /* entries of the reorder buffer; 0: issues in order */
-    int fma_latency;                      /* cycles, from one FMA to the next that adds to its result */
+    const char *lacks;  /* one of these earlier rows that the core does not have; NULL: it has all */
+    const char *uncore; /* the row of uncores.def in which the core usually is */
+    double issue;       /* instructions per cycle */
+    int reorder;        /* entries of the reorder buffer; 0: issues in order */
+    int fma_latency;    /* cycles, from one FMA to the next that adds to its result */
     struct uk_vectors vectors[UK_WIDTHS]; /* narrower first; unused entries have bytes == 0 */
     struct uk_tiles tiles;                /* no ports: the core has none */
     struct uk_cache l1, l2;
