@@ -22,6 +22,7 @@ static bool takes_any_rows(const struct uk_kernel *row) {
     case UK_OP_SMALL_TA:
     case UK_OP_NT:
     case UK_OP_GEMV_N:
+    case UK_OP_WEIGHTS:
         return true;
     default:
         return false;
@@ -40,6 +41,7 @@ static bool has_product_tile(const struct uk_kernel *row) {
     case UK_OP_RAP:
     case UK_OP_SMALL:
     case UK_OP_SMALL_TA:
+    case UK_OP_WEIGHTS:
         return uk_kernel_fma(row) > 0;
     default:
         return false;

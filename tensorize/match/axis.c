@@ -442,6 +442,17 @@ static struct uk_poly offset_of(const struct uk_operand *o) {
     return sum;
 }
 
+/* Binds a stride that only the distance between two accesses of a declared tensor shows. */
+static void bind_distance(struct uk_attempt *t, const struct uk_pair *p, const struct uk_poly *have) {
+    struct uk_poly declared = offset_of(&t->declared->operand[p->declared]), value = *have;
+    const struct uk_var *v = free_stride(t, &declared);
+
+    if (v && divide(&value, declared.term[0].factor)) {
+        t->m.size[v->number].bound = true;
+        t->m.size[v->number].value = value;
+    }
+}
+
 /* Sets t->first to pairs whose access is at the declared tensor's origin, and checks that the other accesses
  * of a tensor have the declared distance from it. */
 static bool check_offsets(struct uk_attempt *t) {
@@ -473,6 +484,8 @@ static bool check_offsets(struct uk_attempt *t) {
         if (q == p)
             continue;
         have = uk_poly_add(have, &base, -1);
+        bind_distance(t, p, &have);
+        want = uk_match_bound(t, &want);
         same = uk_poly_equal(&want, &have) && (want.terms == 0 || p->tensor != t->pair[0].tensor);
         for (int l = 0; l < t->tile && same; l++) {
             struct uk_poly x = uk_coefficient(o, t->st->loop[l]->id),

@@ -18,7 +18,8 @@
 
 #include "gemm.h"
 
-enum { WEIGHTS_STAMP = 64 };
+/* Bytes of the stamp; terms of a block: a multiple of the least number. */
+enum { WEIGHTS_STAMP = 64, WEIGHTS_BLOCK_LEAST = 16, WEIGHTS_BLOCK_MOST = 8 * WEIGHTS_BLOCK_LEAST };
 
 struct weights_plan {
     uint64_t magic;

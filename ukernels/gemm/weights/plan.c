@@ -54,7 +54,7 @@ static enum uk_status check_sizes(const struct weights_plan *p) {
         if (sizes[i].value < sizes[i].least)
             return uk_gemm_refuse(UK_INVALID_SIZE, "%s = %lld is negative", sizes[i].name,
                                   (long long)sizes[i].value);
-    if (p->block < 16 || p->block > 128 || p->block % 16)
+    if (p->block < WEIGHTS_BLOCK_LEAST || p->block > WEIGHTS_BLOCK_MOST || p->block % WEIGHTS_BLOCK_LEAST)
         return uk_gemm_refuse(UK_INVALID_SIZE, "block = %lld is not a multiple of 16 from 16 to 128",
                               (long long)p->block);
     if (p->k % p->block)

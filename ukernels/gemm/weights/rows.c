@@ -4,7 +4,8 @@
 #include "registry/half.h"
 #include <string.h>
 
-enum { MOST = 128 }; /* terms of a block */
+/* From 0 to the largest magnitude of a block. */
+enum { STEPS = INT8_MAX };
 
 static void widen(const uint16_t *restrict s, int64_t n, float *restrict d) {
     for (int64_t p = 0; p < n; p++)
@@ -16,7 +17,7 @@ static int32_t largest(const float *x, int64_t n) {
     int32_t most = 0;
 
     for (int64_t p = 0; p < n; p++) {
-        const int32_t bits = (int32_t)(uk_bits_of_float(x[p]) & 0x7fffffff);
+        const int32_t bits = (int32_t)uk_bits_of_float(__builtin_fabsf(x[p]));
 
         most = bits > most ? bits : most;
     }
@@ -33,7 +34,7 @@ static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q,
         memset(q, 0, (size_t)n);
         return most == 0 ? 0 : most - most;
     }
-    const float steps = 127 / (most * up);
+    const float steps = STEPS / (most * up);
 
     int32_t all = 0;
 
@@ -42,14 +43,14 @@ static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q,
     for (int64_t p = 0; p < n; p++)
         all += q[p];
     *sum = (float)all;
-    return most / 127;
+    return most / STEPS;
 }
 
 /* A block of terms that are multiplied at a time, of one row. */
 static void copy_terms(const struct weights_plan *p, const char *from, int64_t blocks, void *to,
                        float *scales) {
     const int64_t element = p->options.is_bf16 ? 2 : 4;
-    float some[MOST];
+    float some[WEIGHTS_BLOCK_MOST];
 
     for (int64_t g = 0; g < blocks; g++) {
         const char *s = from + g * p->block * element;
