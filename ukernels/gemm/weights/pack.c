@@ -88,11 +88,11 @@ static int zero_at(const struct source *s, int64_t g, int64_t j) {
     return w->zero[g * w->zero_block + j * w->zero_column];
 }
 
-/* Byte t of the kernels' order. */
+/* Byte t of the kernels' order; of signed weights if there are no zero points: their top bits are toggled. */
 static uint8_t byte_at(const struct source *s, int64_t g, int64_t t, int64_t j) {
     const struct weights_plan *p = s->plan;
     const uint8_t *from = s->w.weight + g * s->w.weight_block + j * s->w.weight_column;
-    const uint8_t toggled = p->options.has_zeros ? 0 : p->bits == 4 ? 0x88 : 0x80;
+    const uint8_t toggled = p->options.has_zeros ? 0 : p->bits == 4 ? 8 * 0x11 : (uint8_t)INT8_MIN;
     const int64_t half = p->block / 2;
 
     if (p->bits == 8 || s->w.nibbles == UK_NIBBLES_HALVES)
