@@ -51,7 +51,9 @@ static bool has_product_tile(const struct uk_kernel *row) {
 /* ---- a fit's axes ---- */
 
 bool uk_computes_all_rows(const struct uk_kernel *row) {
-    return has_product_tile(row) && takes_any_rows(row);
+    const enum uk_op_form form = uk_kernel_operation(row)->form;
+
+    return (form == UK_OP_SMALL || form == UK_OP_SMALL_TA) && uk_kernel_fma(row) > 0;
 }
 
 int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v) {
