@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MatMulNBits of com.microsoft: products with weights of four or eight bits, with a scale and a zero point
- * per block of rows. Weights become bytes at compile time, their zero points subtracted if those are
- * integers. A few rows are multiplied by them directly; for more, all weights are converted first, and
- * kernels multiply.
+ * per block of rows. Weights keep their bits, in the order in which kernels read them; zero points become
+ * offsets of f32.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,49 +70,57 @@ static int zero_at(const struct bits *b, int64_t column, int64_t block) {
                     : 1 << (b->bits - 1);
 }
 
-/* Eight bits less a zero point may not fit a byte; then zero points are kept, as floats are. */
-static bool keeps_zeros(const struct bits *b) {
-    return b->has_fractions || (b->bits == 8 && b->zeros);
-}
-
-static struct uk_graph_value *constant_of(struct uk_expansion *e, enum uk_type type, int64_t rows,
-                                          int64_t columns, void **data) {
-    const int64_t extent[] = {rows, columns};
+static struct uk_graph_value *constant_of(struct uk_expansion *e, enum uk_type type, int rank,
+                                          const int64_t *extent, void **data) {
     struct uk_graph_value *v = uk_value_new(e->g, e->n->name);
 
-    if (!v || !(*data = uk_value_constant(e->g, v, type, 2, extent))) {
+    if (!v || !(*data = uk_value_constant(e->g, v, type, rank, extent))) {
         e->failed = true;
         *data = NULL;
     }
     return v;
 }
 
-/* Weights as [K, N]. */
-static struct uk_graph_value *weights(struct uk_expansion *e, const struct bits *b) {
-    const uint8_t *from = b->weights->data;
-    void *data;
-    struct uk_graph_value *v = constant_of(e, keeps_zeros(b) ? UK_U8 : UK_I8, b->rows, b->columns, &data);
+/* Byte p of a block of a column, in the order of kernels: of 4 bits, terms p and p + block / 2. Without zero
+ * points weights are signed: less by half of their range. */
+static uint8_t byte_of(const struct bits *b, int64_t column, int64_t block, int64_t p) {
+    const uint8_t *from =
+        (const uint8_t *)b->weights->data + (column * b->blocks + block) * (b->block * b->bits / 8);
+    const int half = b->zeros ? 0 : 1 << (b->bits - 1);
 
-    for (int64_t n = 0; data && n < b->columns; n++)
-        for (int64_t k = 0; k < b->rows; k++) {
-            const int q = element_at(from + n * b->blocks * (b->block * b->bits / 8), k, b->bits);
-            ((uint8_t *)data)[k * b->columns + n] =
-                (uint8_t)(keeps_zeros(b) ? q : q - zero_at(b, n, k / b->block));
-        }
+    if (b->bits == 8)
+        return (uint8_t)(from[p] - half);
+    const int low = element_at(from, p, 4) - half, high = element_at(from, p + b->block / 2, 4) - half;
+    return (uint8_t)((low & 15) | (high & 15) << 4);
+}
+
+/* Weights as [blocks, bytes of a block, N]. */
+static struct uk_graph_value *weights(struct uk_expansion *e, const struct bits *b) {
+    const int64_t bytes = b->block * b->bits / 8, extent[] = {b->blocks, bytes, b->columns};
+    void *data;
+    struct uk_graph_value *v = constant_of(e, b->zeros ? UK_U8 : UK_I8, 3, extent, &data);
+
+    for (int64_t i = 0; data && i < b->blocks; i++)
+        for (int64_t p = 0; p < bytes; p++)
+            for (int64_t n = 0; n < b->columns; n++)
+                ((uint8_t *)data)[(i * bytes + p) * b->columns + n] = byte_of(b, n, i, p);
     return v;
 }
 
-/* Scales, or zero points, as [blocks, N] of f32. */
-static struct uk_graph_value *parameters(struct uk_expansion *e, const struct bits *b, bool zeros) {
+/* Scales, or offsets -zero * scale, as [blocks, N] of f32. */
+static struct uk_graph_value *parameters(struct uk_expansion *e, const struct bits *b, bool offsets) {
+    const int64_t extent[] = {b->blocks, b->columns};
     void *data;
-    struct uk_graph_value *v = constant_of(e, UK_F32, b->blocks, b->columns, &data);
+    struct uk_graph_value *v = constant_of(e, UK_F32, 2, extent, &data);
 
     for (int64_t n = 0; data && n < b->columns; n++)
-        for (int64_t i = 0; i < b->blocks; i++)
-            ((float *)data)[i * b->columns + n] = !zeros ? ((const float *)b->scales->data)[n * b->blocks + i]
-                                                  : b->has_fractions
-                                                      ? ((const float *)b->zeros->data)[n * b->blocks + i]
-                                                      : (float)zero_at(b, n, i);
+        for (int64_t i = 0; i < b->blocks; i++) {
+            const float scale = ((const float *)b->scales->data)[n * b->blocks + i],
+                        zero = b->has_fractions ? ((const float *)b->zeros->data)[n * b->blocks + i]
+                                                : (float)zero_at(b, n, i);
+
+            ((float *)data)[i * b->columns + n] = offsets ? -zero * scale : scale;
+        }
     return v;
 }
 
@@ -126,13 +133,13 @@ enum uk_status uk_expand_matmul_bits(struct uk_graph *g, struct uk_graph_node *n
 
     if (s)
         return s;
-    uk_allow_constant(g, uk_value_elements(b.weights) * 8 / b.bits); /* bytes, of what the file has in bits */
+    uk_allow_constant(g, uk_value_elements(b.weights));
     struct uk_graph_value *w = weights(&e, &b), *scale = parameters(&e, &b, false),
-                          *zero = keeps_zeros(&b) ? parameters(&e, &b, true) : NULL;
+                          *offset = b.zeros ? parameters(&e, &b, true) : NULL;
     if (e.failed)
         return g->status ? g->status : uk_graph_no_memory(g);
     struct uk_graph_value *y =
-        uk_expand_to(&e, bias ? NULL : n->output[0], "BlockMatMul", 4, n->input[0], w, scale, zero);
+        uk_expand_to(&e, bias ? NULL : n->output[0], "BlockMatMul", 4, n->input[0], w, scale, offset);
     uk_expand_domain(&e, UK_INTERNAL_DOMAIN);
     uk_expand_int(&e, "rows_of_block", b.block);
     if (bias)
@@ -140,7 +147,7 @@ enum uk_status uk_expand_matmul_bits(struct uk_graph *g, struct uk_graph_node *n
     return uk_expansion_end(&e);
 }
 
-/* ---- BlockMatMul: x, weights [K, N], scales and zero points [blocks, N] ---- */
+/* ---- BlockMatMul: x, weights [blocks, bytes, N], scales and offsets [blocks, N] ---- */
 
 enum uk_status uk_infer_block_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     int64_t extent[UK_RANK];
@@ -150,29 +157,52 @@ enum uk_status uk_infer_block_matmul(struct uk_graph *g, struct uk_graph_node *n
         return s;
     const struct uk_graph_value *x = n->input[0];
     memcpy(extent, x->extent, sizeof extent);
-    extent[x->rank - 1] = n->input[1]->extent[1];
+    extent[x->rank - 1] = n->input[1]->extent[2];
     return uk_set_output(g, n, 0, x->type, x->rank, extent);
 }
 
+/* Writes the term of half h of byte p: x times the weight, without its scale if there are no offsets. */
+static void put_term(char *text, size_t size, const char *x, int64_t block, bool halves, int h, bool offsets,
+                     const char *outer, const char *column) {
+    char place[64], weight[128];
+
+    snprintf(place, sizeof place, h ? "%s%" PRId64 " * t + p + %" PRId64 : "%s%" PRId64 " * t + p", outer,
+             block, block / 2);
+    snprintf(weight, sizeof weight,
+             !halves ? "f32($1[t, p, %s])"
+             : h     ? "f32($1[t, p, %s] >> 4)"
+                     : "f32(($1[t, p, %s] << 4) >> 4)",
+             column);
+    snprintf(text, size, offsets ? "%1$s[%2$s] * (%3$s * $2[t, %4$s] + $3[t, %4$s])" : "%1$s[%2$s] * %3$s", x,
+             place, weight, column);
+}
+
 enum uk_status uk_write_block_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    const struct uk_graph_value *x = n->input[0];
-    const int64_t block = uk_attribute_int(n, "rows_of_block", 1);
+    const struct uk_graph_value *x = n->input[0], *weights = n->input[1];
+    const int64_t block = uk_attribute_int(n, "rows_of_block", 1), terms = weights->extent[0] * block;
+    const bool halves = weights->extent[1] < block, offsets = uk_node_input(n, 3);
     const int last = x->rank - 1;
-    char weight[160], outer[64] = "", column[16];
+    const char *from = "$0";
+    char first[320], second[320] = "", outer[64] = "", column[16];
     size_t used = 0;
 
     (void)output;
     for (int d = 0; d < last; d++)
         used += (size_t)snprintf(outer + used, sizeof outer - used, "i%d, ", d);
     snprintf(column, sizeof column, "i%d", last);
-    if (uk_node_input(n, 3))
-        snprintf(weight, sizeof weight,
-                 "(f32($1[k, %1$s]) - $3[k / %2$" PRId64 ", %1$s]) * $2[k / %2$" PRId64 ", %1$s]", column,
-                 block);
-    else
-        snprintf(weight, sizeof weight, "f32($1[k, %1$s]) * $2[k / %2$" PRId64 ", %1$s]", column, block);
-    uk_write_temp(w, n, "w", x->type, 2, n->input[1]->extent, NULL);
-    uk_write(w, n, "@w[k, %s] = %s", column, weight);
-    uk_write(w, n, "$y[%s%s] = sum(k) $0[%sk] * @w[k, %s]", outer, column, outer, column);
+    if (x->extent[last] < terms) { /* the last block is a part of one */
+        int64_t extent[UK_RANK];
+
+        memcpy(extent, x->extent, sizeof extent);
+        extent[last] = terms;
+        uk_write_temp(w, n, "x", x->type, x->rank, extent, NULL);
+        uk_write(w, n, "@x[%sk] = pad($0[%sk], 0)", outer, outer);
+        from = "@x";
+    }
+    put_term(first, sizeof first, from, block, halves, 0, offsets, outer, column);
+    if (halves)
+        put_term(second, sizeof second, from, block, halves, 1, offsets, outer, column);
+    uk_write(w, n, "$y[%s%s] = sum(t, p) (%s%s%s)%s%s%s", outer, column, first, halves ? " + " : "", second,
+             offsets ? "" : " * $2[t, ", offsets ? "" : column, offsets ? "" : "]");
     return UK_OK;
 }
