@@ -142,6 +142,7 @@ enum uk_status uk_expand_matmul_bits(struct uk_graph *g, struct uk_graph_node *n
         uk_expand_to(&e, bias ? NULL : n->output[0], "BlockMatMul", 4, n->input[0], w, scale, offset);
     uk_expand_domain(&e, UK_INTERNAL_DOMAIN);
     uk_expand_int(&e, "rows_of_block", b.block);
+    uk_expand_int(&e, "by_bytes", uk_attribute_int(n, "accuracy_level", 0) == 4);
     if (bias)
         uk_expand_to(&e, n->output[0], "Add", 2, y, bias);
     return uk_expansion_end(&e);
@@ -161,48 +162,103 @@ enum uk_status uk_infer_block_matmul(struct uk_graph *g, struct uk_graph_node *n
     return uk_set_output(g, n, 0, x->type, x->rank, extent);
 }
 
-/* Writes the term of half h of byte p: x times the weight, without its scale if there are no offsets. */
-static void put_term(char *text, size_t size, const char *x, int64_t block, bool halves, int h, bool offsets,
-                     const char *outer, const char *column) {
-    char place[64], weight[128];
+/* The parts of the statement of a product. */
+struct product {
+    const char *x;              /* its first operand, of whole blocks */
+    char outer[64], column[16]; /* subscripts of rows, with a comma, and of columns */
+    int64_t block;
+    bool halves, offsets, by_bytes;
+};
 
-    snprintf(place, sizeof place, h ? "%s%" PRId64 " * t + p + %" PRId64 : "%s%" PRId64 " * t + p", outer,
-             block, block / 2);
-    snprintf(weight, sizeof weight,
-             !halves ? "f32($1[t, p, %s])"
-             : h     ? "f32($1[t, p, %s] >> 4)"
-                     : "f32(($1[t, p, %s] << 4) >> 4)",
-             column);
-    snprintf(text, size, offsets ? "%1$s[%2$s] * (%3$s * $2[t, %4$s] + $3[t, %4$s])" : "%1$s[%2$s] * %3$s", x,
-             place, weight, column);
+/* Half h of byte p: the terms of x and of the weights, of f32 or i32. */
+static void put_factors(const struct product *p, int h, char x[96], char weight[64]) {
+    const char *type = p->by_bytes ? "i32" : "f32";
+    char place[64];
+
+    snprintf(place, sizeof place, h ? "%s%" PRId64 " * t + p + %" PRId64 : "%s%" PRId64 " * t + p", p->outer,
+             p->block, p->block / 2);
+    snprintf(x, 96, p->by_bytes ? "i32(%s[%s])" : "%s[%s]", p->x, place);
+    snprintf(weight, 64,
+             !p->halves ? "%s($1[t, p, %s])"
+             : h        ? "%s($1[t, p, %s] >> 4)"
+                        : "%s(($1[t, p, %s] << 4) >> 4)",
+             type, p->column);
+}
+
+/* The sum's value, in the form in which kernels state it. */
+static void put_value(const struct product *p, char *text, size_t size) {
+    const char *n = p->column;
+    char x[2][96], w[2][64], second[256] = "", rows[128];
+
+    for (int h = 0; h < 1 + p->halves; h++)
+        put_factors(p, h, x[h], w[h]);
+    if (p->by_bytes) {
+        if (p->halves)
+            snprintf(second, sizeof second, " + %s * %s", x[1], w[1]);
+        snprintf(rows, sizeof rows, "@r[%st]", p->outer);
+        if (p->offsets)
+            snprintf(text, size, "(f32(%s * %s%s) * $2[t, %s] + f32(%s%s%s) * $3[t, %s]) * %s", x[0], w[0],
+                     second, n, x[0], p->halves ? " + " : "", p->halves ? x[1] : "", n, rows);
+        else
+            snprintf(text, size, "f32(%s * %s%s) * $2[t, %s] * %s", x[0], w[0], second, n, rows);
+    } else if (p->offsets) {
+        if (p->halves)
+            snprintf(second, sizeof second, " + %s * (%s * $2[t, %s] + $3[t, %s])", x[1], w[1], n, n);
+        snprintf(text, size, "(%s * (%s * $2[t, %s] + $3[t, %s])%s)", x[0], w[0], n, n, second);
+    } else {
+        if (p->halves)
+            snprintf(second, sizeof second, " + %s * %s", x[1], w[1]);
+        snprintf(text, size, "(%s * %s%s) * $2[t, %s]", x[0], w[0], second, n);
+    }
+}
+
+/* Rounds each block of x to multiples of its largest magnitude / 127: bytes @q, and @r that quotient. */
+static void round_to_bytes(struct uk_writer *w, const struct uk_graph_node *n, const struct product *p,
+                           int rank, const int64_t *extent) {
+    int64_t blocks[UK_RANK];
+
+    memcpy(blocks, extent, sizeof blocks);
+    blocks[rank - 1] = extent[rank - 1] / p->block;
+    uk_write_temp(w, n, "m", UK_F32, rank, blocks, NULL);
+    uk_write_temp(w, n, "r", UK_F32, rank, blocks, NULL);
+    uk_write_temp(w, n, "q", UK_I8, rank, extent, NULL);
+    uk_write(w, n, "@m[%st] = max(p where p < %" PRId64 ") abs(%s[%s%" PRId64 " * t + p])", p->outer,
+             p->block, p->x, p->outer, p->block);
+    uk_write(w, n, "@r[%st] = @m[%st] / 127", p->outer, p->outer);
+    uk_write(w, n,
+             "@q[%1$sk] = i8(round(select(@m[%1$sk / %2$" PRId64
+             "] > 0, %3$s[%1$sk] * 127 / @m[%1$sk / %2$" PRId64 "], 0)))",
+             p->outer, p->block, p->x);
 }
 
 enum uk_status uk_write_block_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *x = n->input[0], *weights = n->input[1];
-    const int64_t block = uk_attribute_int(n, "rows_of_block", 1), terms = weights->extent[0] * block;
-    const bool halves = weights->extent[1] < block, offsets = uk_node_input(n, 3);
     const int last = x->rank - 1;
-    const char *from = "$0";
-    char first[320], second[320] = "", outer[64] = "", column[16];
+    struct product p = {.x = "$0",
+                        .block = uk_attribute_int(n, "rows_of_block", 1),
+                        .offsets = uk_node_input(n, 3),
+                        .by_bytes = uk_attribute_int(n, "by_bytes", 0)};
+    int64_t extent[UK_RANK];
+    char value[640];
     size_t used = 0;
 
     (void)output;
+    p.halves = weights->extent[1] < p.block;
     for (int d = 0; d < last; d++)
-        used += (size_t)snprintf(outer + used, sizeof outer - used, "i%d, ", d);
-    snprintf(column, sizeof column, "i%d", last);
-    if (x->extent[last] < terms) { /* the last block is a part of one */
-        int64_t extent[UK_RANK];
-
-        memcpy(extent, x->extent, sizeof extent);
-        extent[last] = terms;
+        used += (size_t)snprintf(p.outer + used, sizeof p.outer - used, "i%d, ", d);
+    snprintf(p.column, sizeof p.column, "i%d", last);
+    memcpy(extent, x->extent, sizeof extent);
+    extent[last] = weights->extent[0] * p.block;
+    if (x->extent[last] < extent[last]) { /* the last block is a part of one */
         uk_write_temp(w, n, "x", x->type, x->rank, extent, NULL);
-        uk_write(w, n, "@x[%sk] = pad($0[%sk], 0)", outer, outer);
-        from = "@x";
+        uk_write(w, n, "@x[%sk] = pad($0[%sk], 0)", p.outer, p.outer);
+        p.x = "@x";
     }
-    put_term(first, sizeof first, from, block, halves, 0, offsets, outer, column);
-    if (halves)
-        put_term(second, sizeof second, from, block, halves, 1, offsets, outer, column);
-    uk_write(w, n, "$y[%s%s] = sum(t, p) (%s%s%s)%s%s%s", outer, column, first, halves ? " + " : "", second,
-             offsets ? "" : " * $2[t, ", offsets ? "" : column, offsets ? "" : "]");
+    if (p.by_bytes) {
+        round_to_bytes(w, n, &p, x->rank, extent);
+        p.x = "@q";
+    }
+    put_value(&p, value, sizeof value);
+    uk_write(w, n, "$y[%s%s] = sum(t, p) %s", p.outer, p.column, value);
     return UK_OK;
 }
