@@ -200,7 +200,7 @@ static void large_products(void **state) {
     static struct operations x;
 
     (void)state;
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 96; i++) {
         const int64_t *size = sizes[i % 4];
         const struct shape s = shape_of(i, i % 8, size[0], size[1], size[2], i % 3, i % 2);
         const enum uk_c_element element = c_elements[i % 5];
