@@ -19,6 +19,12 @@ def packed(rows, bits):
     return [a | b << 4 for row in rows for a, b in zip([*row, 0][: (len(row) + 1) // 2 * 2 : 2], [*row, 0][1::2])]
 
 
+def in_steps(row, block):
+    """A row whose blocks are rounded to multiples of their largest magnitude / 127."""
+    parts = [row[i : i + block] for i in range(0, len(row), block)]
+    return [round(v * 127 / max(map(abs, part))) * max(map(abs, part)) / 127 for part in parts for v in part]
+
+
 def product(bits=4, rows=3, k=40, n=5, block=16, zeros=None, bias=False, refused="", **more):
     """MatMulNBits; zeros: None, "packed" or "floats"."""
     blocks, most = -(-k // block), 2**bits - 1
@@ -36,10 +42,13 @@ def product(bits=4, rows=3, k=40, n=5, block=16, zeros=None, bias=False, refused
     if bias:
         tensors.append(tensor("b", [n], shift.values))
 
+    terms = {(i, j): in_steps([x[i, j, p] for p in range(k)], block) if more.get("accuracy_level") == 4 else [x[i, j, p] for p in range(k)]
+             for i in range(2) for j in range(rows)}
+
     def element(*i):
         c = i[-1]
         weight = lambda j: (q[c][j] - (points[c][j // block] if zeros else 2 ** (bits - 1))) * scales[c, j // block]
-        return math.fsum(x[(*i[:-1], j)] * weight(j) for j in range(k)) + (shift[(c,)] if bias else 0)
+        return math.fsum(terms[i[:-1]][j] * weight(j) for j in range(k)) + (shift[(c,)] if bias else 0)
 
     inputs = ["x", "w", "s", "z" if zeros else "", "", "b" if bias else ""]
     while not inputs[-1]:
@@ -94,6 +103,8 @@ def nibbles():
 
 CASES = {
     **{f"product_{bits}_{zeros}": product(bits, zeros=zeros, bias=bool(zeros)) for bits in (4, 8) for zeros in (None, "packed", "floats")},
+    "product_bytes": product(accuracy_level=4, k=64, block=32), "product_bytes_zeros": product(accuracy_level=4, zeros="packed"), "product_bytes_floats": product(accuracy_level=4, zeros="floats"),
+    "product_bytes_8": product(accuracy_level=4, bits=8), "product_bytes_8_zeros": product(accuracy_level=4, bits=8, zeros="packed", n=19, rows=7),
     "product_one_row": product(rows=1), "product_blocks": product(k=64, block=32, zeros="packed"), "product_bits": Case(model([node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=32, N=1, bits=2, block_size=32)], [value("x", [1, 32])], [value("y", [1, 1])],
                [tensor("w", [1, 1, 8], [0] * 8, UINT8), tensor("s", [1], [1.0])], domains=["com.microsoft"]), refused="bits=2, block_size=32"),
     "product_prepacked": product(refused="weight_prepacked=1 is not supported", weight_prepacked=1),
