@@ -78,35 +78,29 @@ static inline __attribute__((always_inline)) void add_pair(int rows, int vectors
         y[v] = _mm256_and_ps(_mm256_loadu_ps((const float *)(const void *)(b + v * 16)), upper);
     add_term(rows, vectors, a, p + 1, y, sum);
 }
-#include "row_groups_avx2.h"
-
-/* Adds the products of a last single term to C. */
-INLINE void add_last(const struct rows *rows, int64_t p, const right *b, float *c, int64_t ldc, int64_t mr,
-                     int64_t nr) {
+/* Adds the products of a single term to C. */
+static inline __attribute__((always_inline)) void
+add_single(const term (*a)[TERMS], int64_t p, const right *b, float *c, int64_t ldc, int64_t mr, int64_t nr) {
 #pragma GCC unroll 1
-    for (int64_t j = 0; j < nr; j += LANES) {
-        const __m256 y = first(b + j * KR);
+    for (int64_t j = 0; j < nr; j += 8) {
+        const __m256 y = first(b + j * 2);
 
 #pragma GCC unroll 1
         for (int64_t i = 0; i < mr; i++)
-            store(c + i * ldc + j, _mm256_mul_ps(_mm256_broadcast_ss(&rows->a[i][p]), y), 1, nr - j);
+            store(c + i * ldc + j, _mm256_mul_ps(_mm256_broadcast_ss(a[i] + p), y), 1, nr - j);
     }
 }
+#define SINGLE(...) add_single(__VA_ARGS__)
+#include "row_groups_avx2.h"
 
 void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, float *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    struct rows rows;
-
 #pragma GCC unroll 1
     do {
         const int64_t terms = k < TERMS ? k : TERMS, pairs = terms / KR * KR;
 
-#pragma GCC unroll 1
-        for (int64_t i = 0; i < mr; i++)
-            widen_row(rows.a[i], a + i * lda, terms);
-        groups((struct block){rows.a, pairs, b, (const char *)(b + terms * NR), 1}, c, ldc, acc, mr, nr);
-        if (pairs < terms)
-            add_last(&rows, pairs, b + pairs * NR, c, ldc, mr, nr);
+        groups((struct block){NULL, pairs, b, (const char *)(b + terms * NR), 1}, terms, a, lda, c, ldc, acc,
+               mr, nr);
         k -= terms;
         a += terms;
         b += terms * NR;

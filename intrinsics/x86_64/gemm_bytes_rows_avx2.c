@@ -68,23 +68,17 @@ static inline __attribute__((always_inline)) void add_pair(int rows, int vectors
             sum[i * vectors + v] = _mm256_add_epi32(sum[i * vectors + v], _mm256_madd_epi16(x, y[v]));
     }
 }
+#define SINGLE(a, p, b, c, ldc, mr, nr)
 #include "row_groups_avx2.h"
 
 void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, int32_t *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    struct rows rows;
-
 #pragma GCC unroll 1
     do {
         const int64_t terms = k < TERMS ? k : TERMS, padded = terms + terms % KR;
 
-#pragma GCC unroll 1
-        for (int64_t i = 0; i < mr; i++) {
-            widen_row(rows.a[i], a + i * lda, terms);
-            if (padded > terms)
-                rows.a[i][terms] = 0;
-        }
-        groups((struct block){rows.a, padded, b, (const char *)(b + padded * NR), 1}, c, ldc, acc, mr, nr);
+        groups((struct block){NULL, padded, b, (const char *)(b + padded * NR), 1}, terms, a, lda, c, ldc,
+               acc, mr, nr);
         k -= terms;
         a += terms;
         b += terms * NR;

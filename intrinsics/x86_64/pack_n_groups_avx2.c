@@ -8,8 +8,8 @@
  * element, and the two results by pairs of bytes. A row that does not exist is a vector of zeros. A remainder
  * of fewer columns is first copied to 16 bytes a row.
  *
- * A panel's rows are far apart, so that no hardware prefetcher follows them: panel_n prefetches the same rows
- * of the next panel, into L2, because L1 may have too few ways for them.
+ * A panel's rows are far apart, so that no hardware prefetcher follows them: panel_n prefetches what later
+ * panels take of them, into L2, because L1 may have too few ways for it.
  *
  * Bound: eight shuffles per 64 bytes of the panel of 4 rows, two of them to join vectors of 32 bytes for a
  * whole store: at two shuffles a cycle 16 bytes per cycle; with 2 rows three per 32 bytes: 21 bytes per
@@ -27,7 +27,7 @@ typedef uint16_t element;
 typedef int8_t element;
 #endif
 
-enum { VECTORS = UK_MR / 2, LINE = 64 / sizeof(element) };
+enum { VECTORS = UK_MR / 2, LINE = 64 / sizeof(element), AHEAD = 256 / sizeof(element) };
 
 static inline __attribute__((always_inline)) void interleave(const __m128i r[UK_MR], __m256i out[VECTORS]) {
 #ifdef WORDS
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) void group(int64_t k, const element
         for (int p = 0; p < UK_MR; p++)
             r[p] = p < k ? _mm_loadu_si128((const __m128i *)(s + p * lds + j)) : _mm_setzero_si128();
         for (int p = 0; p < UK_MR && prefetches && j % LINE == 0; p++)
-            _mm_prefetch((const char *)(s + p * lds + w + j), _MM_HINT_T1);
+            _mm_prefetch((const char *)(s + p * lds + j + AHEAD), _MM_HINT_T1);
         interleave(r, out);
         for (int i = 0; i < VECTORS; i++)
             _mm256_storeu_si256((__m256i *)(d + UK_MR * j) + i, out[i]);

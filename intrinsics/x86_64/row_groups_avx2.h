@@ -12,9 +12,11 @@
  *     vector, zero()           a vector of 8 sums
  *     store(total *c, vector, acc, nr)    stores, or adds to C, the first nr sums
  *     add_pair(rows, vectors, a, p, b, sum)    adds the products of terms p and p + 1
+ *     SINGLE(a, p, b, c, ldc, mr, nr)    adds those of a last single term to C; empty if it is paired with 0
  *
- * The rows are widened once for all columns, on the stack. Groups of at most 6 rows, as equal as possible,
- * are computed one after another, some columns at a time: sum[i * vectors + v] is vector v of row i.
+ * Groups of at most 6 rows, as equal as possible, are computed one after another: the rows are widened once
+ * for all columns, on the stack, then multiplied some columns at a time. sum[i * vectors + v] is vector v of
+ * row i.
  *
  * A block of TERMS terms of B stays in L1 for all groups and columns. While the first group reads it, the
  * next block, which follows it in memory, is prefetched into L2: a few rows are multiplied faster than B
@@ -26,7 +28,7 @@ enum { MR = UK_MR, NR = UK_NR, KR = 2, LANES = 8, SUMS = 12, GROUP = 6, LINE = 6
 #define INLINE static inline __attribute__((always_inline))
 
 struct rows {
-    term a[MR][TERMS];
+    term a[GROUP][TERMS];
 };
 
 /* The last vector of a row overlaps the one before. */
@@ -95,13 +97,23 @@ INLINE void group(int rows, int most, const struct block *x, total *c, int64_t l
             tile(rows, 1, x, j, c, ldc, acc, nr);
 }
 
-/* All groups of a block. */
-INLINE void groups(struct block x, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+/* All groups of a block of `terms` terms, which are computed as x.k: with zeros after them, or all but a
+ * single one. */
+INLINE void groups(struct block x, int64_t terms, const left *a, int64_t lda, total *c, int64_t ldc,
+                   int64_t acc, int64_t mr, int64_t nr) {
     int32_t left_over = (int32_t)mr, count = (left_over + GROUP - 1) / GROUP;
+    struct rows rows;
 
+    x.a = rows.a;
 #pragma GCC unroll 1
-    for (int32_t n; left_over; left_over -= n, x.a += n, x.step = 0, c += n * ldc) {
+    for (int32_t n; left_over; left_over -= n, a += n * lda, x.step = 0, c += n * ldc) {
         n = left_over / count--;
+#pragma GCC unroll 1
+        for (int32_t i = 0; i < n; i++) {
+            widen_row(rows.a[i], a + i * lda, terms);
+            if (x.k > terms)
+                rows.a[i][terms] = 0;
+        }
         switch (n) {
         case 6:
             group(6, 2, &x, c, ldc, acc, nr);
@@ -121,6 +133,9 @@ INLINE void groups(struct block x, total *c, int64_t ldc, int64_t acc, int64_t m
         default:
             group(1, 8, &x, c, ldc, acc, nr);
             break;
+        }
+        if (x.k < terms) {
+            SINGLE(x.a, x.k, x.b + x.k * NR, c, ldc, n, nr);
         }
     }
 }

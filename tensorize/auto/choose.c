@@ -255,7 +255,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     }
     if (!status && uk_wastes_stream(s, st, &p->fit)) {
         why->length = 0;
-        uk_put(why, "it is for at most %d rows and an operand that is read once, from beyond L2",
+        uk_put(why, "it is for 2 to %d rows and an operand that is read once, from beyond L2",
                uk_kernel_mr(i->row));
         return UK_NO_MATCH;
     }

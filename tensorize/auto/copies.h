@@ -131,8 +131,8 @@ enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, 
                                     int tiles);
 /* cost.c: true if the windows of a convolution are packed, not read in place. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f);
-/* cost.c: true if the kernel is one for few rows and a matrix that comes from memory, and the stage has more
- * rows, or reads the matrix again. */
+/* cost.c: true if the kernel is one for a few rows and a matrix that comes from memory, and the stage has one
+ * row or more of them, or reads the matrix again. */
 bool uk_wastes_stream(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 
 #endif

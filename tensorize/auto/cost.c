@@ -57,6 +57,7 @@ static bool is_read_once(const struct uk_schedule *s, const struct uk_stage *st,
 
 bool uk_wastes_stream(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
+    double rows = 1;
     bool wastes = false;
 
     if (!row || uk_kernel_operation(row)->form != UK_OP_RAB ||
@@ -64,12 +65,12 @@ bool uk_wastes_stream(const struct uk_schedule *s, const struct uk_stage *st, co
         return false;
     for (int v = 0; v < f->axes; v++) {
         if (f->max_extent[v] == uk_kernel_mr(row))
-            wastes |= uk_values_estimate(s, st, f->axis[v]) > uk_kernel_mr(row);
+            rows = uk_values_estimate(s, st, f->axis[v]);
         for (int o = 1; o < st->operands && f->max_extent[v] == uk_kernel_nr(row); o++)
             wastes |=
                 uk_depends(&st->operand[o], f->axis[v]) && !is_read_once(s, st, f, st->operand[o].tensor);
     }
-    return wastes;
+    return wastes || rows < 2 || rows > uk_kernel_mr(row);
 }
 
 double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,

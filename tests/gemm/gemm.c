@@ -180,6 +180,13 @@ static void nothing_outside_is_touched(void **state) {
         if (i % 2)
             dguarded(&s);
     }
+    /* A few rows of a B beyond most L2s, longer than a call of their kernel takes. */
+    for (int form = 0; form < 8; form++) {
+        const struct shape s = of_form(form, 2 + 2 * form, 2117, 301, 1 + form % 2, form % 3, form % 5);
+
+        sguarded(&s);
+        dguarded(&s);
+    }
     /* C is transposed, or only scaled. */
     for (int form = 0; form < 16; form++) {
         const struct shape s =

@@ -187,8 +187,8 @@ static void F(nan_case)(int64_t m, int64_t n, int64_t k, int form) {
 }
 
 static void F(nan_rules)(void) {
-    int64_t shape[][3] = {{1, 1, 1},    {1, 40, 9},   {40, 1, 9},    {3, 5, 0},
-                          {17, 33, 20}, {70, 90, 50}, {15, 200, 60}, {530, 520, 510}};
+    int64_t shape[][3] = {{1, 1, 1},    {1, 40, 9},    {40, 1, 9},      {3, 5, 0},     {17, 33, 20},
+                          {70, 90, 50}, {15, 200, 60}, {530, 520, 510}, {7, 2117, 129}};
 
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         shrink(shape[i], 100);

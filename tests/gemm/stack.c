@@ -287,6 +287,7 @@ static const struct path {
     {"path: small, along rows of C", true, true, false},
     {"inner products of rows of A and columns of B", false, true, false},
     {"B transposed first\nkernel", true, true, false},
+    {"all rows at once, B in the order of memory", false, true, false},
 };
 enum { PATHS = sizeof paths / sizeof *paths };
 static int seen[PATHS];

@@ -64,7 +64,7 @@ static double cycles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct uk_kernel *kernel = p->type->stream;
 
-    if (!kernel || p->m < 2 || p->m > kernel->mr || p->b_columns ||
+    if (!kernel || p->m < 2 || p->m > kernel->mr || p->b_columns || (p->n | p->k) >= GEMM_MOST ||
         p->k * p->n * p->type->size <= p->type->machine->cache[UK_L2].size)
         return HUGE_VAL;
     return kernel_cycles(p, kernel);

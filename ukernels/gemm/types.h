@@ -215,9 +215,9 @@ struct gemm_type {
         *narrowing; /* if is_low_precision: of conversions to f32 and back; or NULL */
 };
 
-/* Elements of scratch on the stack, of which a call uses at most 16 KB. A tile of a column-major C needs two
- * scratches of GEMM_TILE_MOST. */
-enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
+/* Elements of scratch on the stack, of which a call uses at most 16 KB: of the largest tile of low precision,
+ * 18 rows of 64 columns. A tile of a column-major C needs two scratches of GEMM_TILE_MOST. */
+enum { GEMM_SCRATCH = 18 * 64 };
 
 /* ---- f32.c, f64.c, low/types.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_u8_i8, uk_gemm_i8, uk_gemm_u8, uk_gemm_bf16,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the kernel of a product of low precision. Each kernel is one way: its own instructions by its row
- * of kernels.def and the machine's, a call per tile, C once per block of k, and the copies of A and B.
+ * of kernels.def and the machine's, a call per tile, C once per block of k, B from L2 for each panel of rows
+ * after the first, and the copies of A and B.
  * Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape agree.
  */
 #include <limits.h>
@@ -33,13 +34,14 @@ static double way_cycles(const struct gemm_product *p, const struct gemm_way *w)
     const struct uk_core *core = &t->machine->core;
     const struct uk_vectors *vectors = uk_core_vectors(core, INT_MAX);
     const struct uk_product_kernel kernel = uk_product_kernel(w->tile->kernel[w->form]);
-    const int64_t tiles = uk_ceil_div(p->m, w->rows) * uk_ceil_div(p->n, w->tile->nr),
+    const int64_t panels = uk_ceil_div(p->m, w->rows), tiles = panels * uk_ceil_div(p->n, w->tile->nr),
                   blocks = uk_ceil_div(p->k, w->kc);
     const double vectors_of_c = (double)p->m * (double)uk_ceil_div(p->n * t->c_size, GEMM_LINE / 2);
     double cycles = uk_product_iteration(core, vectors, &kernel, w->rows, p->m, p->n) *
                     (double)uk_ceil_div(p->k, w->tile->kr);
 
     cycles += (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
+    cycles += (double)((panels - 1) * p->n * p->k * uk_element_bytes(w->tile->right)) / core->l2.bytes;
     cycles += pack_cycles(t, w->tile, p->n, p->k, p->b_columns);
     if (w->a == UK_PANELS)
         cycles += pack_cycles(t, w->tile, p->m, p->k, !p->a_columns);
@@ -49,7 +51,11 @@ static double way_cycles(const struct gemm_product *p, const struct gemm_way *w)
     return cycles;
 }
 
+/* A block of a B that is read once, by one panel of rows, has few k iterations, so that it has many columns,
+ * and copies read long runs of the rows of B. */
 static int64_t k_block(const struct gemm_product *p, const struct gemm_tile *t) {
+    if (p->m <= t->mr)
+        return uk_min(p->k, GEMM_KC_LEAST);
     return uk_product_k_block(p->type->machine, p->k, t->nr, uk_element_bytes(t->right),
                               (int)uk_max(t->kr, 4));
 }
