@@ -47,7 +47,17 @@ extern const int bench_isa_count;
 
 /* ---- loops_<arch>.c: loops of one instruction ---- */
 
-enum bench_type { BENCH_F32, BENCH_F64, BENCH_U8I8, BENCH_I8I8, BENCH_BF16, BENCH_F16, BENCH_TYPES };
+enum bench_type {
+    BENCH_F32,
+    BENCH_F64,
+    BENCH_U8I8,
+    BENCH_I8I8,
+    BENCH_BF16,
+    BENCH_F16,
+    BENCH_W4,
+    BENCH_W8,
+    BENCH_TYPES
+};
 
 /* A loop on registers whose rate bounds the products of kernels that use its instruction. */
 struct bench_loop {
@@ -202,6 +212,22 @@ struct bench_elements {
 
 extern const struct bench_elements bench_elements[BENCH_TYPES];
 
+/* Terms of a column of weights that share a scale. */
+enum { BENCH_BLOCK = 32 };
+/* The bits of a weight, if A is of f32 and B consists of weights in blocks, as ONNX's MatMulNBits has them;
+ * else 0. */
+static inline int bench_weight_bits(enum bench_type type) {
+    return type == BENCH_W4 ? 4 : type == BENCH_W8 ? 8 : 0;
+}
+
+/* Bytes of B, of weights with their scales. */
+static inline double bench_b_bytes(enum bench_type type, int64_t k, int64_t n) {
+    const double each = bench_weight_bits(type)
+                            ? bench_weight_bits(type) / 8.0 + (double)sizeof(float) / (double)BENCH_BLOCK
+                            : (double)bench_elements[type].factor;
+    return (double)k * (double)n * each;
+}
+
 /* True if sums are of whole numbers. */
 static inline bool bench_is_bytes(enum bench_type type) {
     return type == BENCH_U8I8 || type == BENCH_I8I8;
@@ -215,6 +241,7 @@ struct bench_product {
     double beta; /* 0 or 1 */
     const void *a, *b;
     void *c;
+    const float *scale; /* of each block of weights, [n][k / BENCH_BLOCK]; else NULL */
 };
 
 /* ---- shapes.c: a text of shapes ---- */
@@ -286,6 +313,7 @@ struct bench_library {
     int isa;                                   /* likewise: instruction set that layouts are chosen for */
     bool is_blocked;                           /* likewise: images are in blocks of channels */
     bool is_own;                               /* ours, no peer */
+    bool by_bytes;                             /* private: rows are rounded to bytes, for weights in blocks */
     int threads;                               /* likewise, for convolutions and packed products */
     bool weights_are_arguments; /* likewise: each call brings weights into the layout that it needs */
 };
@@ -298,18 +326,19 @@ enum { BENCH_LIBRARIES = 9 };
 void bench_libraries_open(struct bench_library *libraries, const char *directory, int isa, int threads);
 
 /* packed_libraries.c: products of bytes, bf16 and f16, with B packed beforehand: two versions of oneDNN, each
- * with all instruction sets and without AMX; MKL; ONNX Runtime. A process must be bound to as many CPUs as
- * there are threads, as for bench_conv_libraries_open(). */
-enum { BENCH_PACKED_LIBRARIES = 2 * BENCH_ONEDNN_VERSIONS + 2 };
-void bench_packed_libraries_open(struct bench_library *libraries, const char *directory, int isa,
-                                 int threads);
+ * with all instruction sets and without AMX; MKL; ONNX Runtime, with weights in blocks also by bytes. A
+ * process must be bound to as many CPUs as there are threads, as for bench_conv_libraries_open(). */
+enum { BENCH_PACKED_LIBRARIES = 2 * BENCH_ONEDNN_VERSIONS + 3 };
+void bench_packed_libraries_open(struct bench_library *libraries, const char *directory, enum bench_type type,
+                                 int isa, int threads);
 /* onednn_packed.c: the n-th version that is installed, and the same without AMX. */
 void bench_onednn_packed_open(struct bench_library *two, const char *directory, int version, int isa,
                               int threads);
 /* mkl_packed.c */
 void bench_mkl_packed_open(struct bench_library *l, const struct bench_peer *mkl);
 /* onnxruntime_matmul.c */
-void bench_onnxruntime_matmul_open(struct bench_library *l, const char *directory, int threads);
+void bench_onnxruntime_matmul_open(struct bench_library *l, const char *directory, enum bench_type type,
+                                   bool by_bytes, int threads);
 
 /* onednn.c */
 void bench_onednn_open(struct bench_library *l, const char *directory, int threads);

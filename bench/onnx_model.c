@@ -177,12 +177,15 @@ enum { GRAPH_NAME = 2, INPUT = 11, OUTPUT = 12 }; /* fields of a graph */
 /* Serializes a model of the graph, and frees the graph. NULL: out of memory. */
 static void *finish(struct bytes *graph, size_t *length) {
     enum { VERSION = 1, GRAPH = 7, OPERATORS = 8, DOMAIN = 1, NUMBER = 2 };
-    struct bytes operators = {0}, model = {0};
+    struct bytes operators = {0}, contributed = {0}, model = {0};
     put_text(&operators, DOMAIN, "");
     put_number(&operators, NUMBER, 13);
+    put_text(&contributed, DOMAIN, "com.microsoft");
+    put_number(&contributed, NUMBER, 1);
     put_number(&model, VERSION, 8);
     put_message(&model, GRAPH, graph);
     put_message(&model, OPERATORS, &operators);
+    put_message(&model, OPERATORS, &contributed);
     *length = model.length;
     if (!model.failed)
         return model.data;
@@ -216,5 +219,34 @@ void *bench_onnx_matmul_model(bool is_unsigned, int64_t m, int64_t n, int64_t k,
     put_tensor(&graph, "f", ONNX_INT8, 2, (const int64_t[]){k, n}, weights, (size_t)(k * n));
     put_value(&graph, INPUT, "x", is_unsigned ? ONNX_UINT8 : ONNX_INT8, 2, (const int64_t[]){m, k});
     put_value(&graph, OUTPUT, "y", ONNX_INT32, 2, (const int64_t[]){m, n});
+    return finish(&graph, length);
+}
+
+void *bench_onnx_weights_model(const struct bench_product *p, int accuracy, size_t *length) {
+    enum { NODE_INPUT = 1, NODE_OUTPUT = 2, OPERATION = 4, DOMAIN = 7, NODE = 1 };
+    const int bits = bench_weight_bits(p->type);
+    const int64_t blocks = p->k / BENCH_BLOCK, bytes = BENCH_BLOCK * bits / 8;
+    const struct {
+        const char *name;
+        int64_t value;
+    } attributes[] = {
+        {"K", p->k}, {"N", p->n}, {"bits", bits}, {"block_size", BENCH_BLOCK}, {"accuracy_level", accuracy}};
+    struct bytes graph = {0}, node = {0};
+    put_text(&node, NODE_INPUT, "x");
+    put_text(&node, NODE_INPUT, "w");
+    put_text(&node, NODE_INPUT, "s");
+    put_text(&node, NODE_OUTPUT, "y");
+    put_text(&node, OPERATION, "MatMulNBits");
+    put_text(&node, DOMAIN, "com.microsoft");
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        put_int(&node, attributes[i].name, attributes[i].value);
+    put_message(&graph, NODE, &node);
+    put_text(&graph, GRAPH_NAME, "weights");
+    put_tensor(&graph, "w", ONNX_UINT8, 3, (const int64_t[]){p->n, blocks, bytes}, p->b,
+               (size_t)(p->n * blocks * bytes));
+    put_tensor(&graph, "s", ONNX_FLOAT, 1, (const int64_t[]){p->n * blocks}, p->scale,
+               (size_t)(p->n * blocks) * sizeof(float));
+    put_value(&graph, INPUT, "x", ONNX_FLOAT, 2, (const int64_t[]){p->m, p->k});
+    put_value(&graph, OUTPUT, "y", ONNX_FLOAT, 2, (const int64_t[]){p->m, p->n});
     return finish(&graph, length);
 }

@@ -3,6 +3,7 @@
 #ifndef BENCH_ONNX_MODEL_H
 #define BENCH_ONNX_MODEL_H
 
+#include "bench.h"
 #include "convolution.h"
 
 /* Types of tensors, of onnx.proto and of ONNX Runtime's C interface. */
@@ -14,5 +15,8 @@ void *bench_onnx_model(const struct bench_convolution *v, size_t *length);
 /* Likewise with a MatMulInteger of x [m, k], u8 or i8, and constant weights [k, n] of i8. */
 void *bench_onnx_matmul_model(bool is_unsigned, int64_t m, int64_t n, int64_t k, const void *weights,
                               size_t *length);
+/* Likewise with a MatMulNBits of x [m, k] of f32 and the product's weights. accuracy: its accuracy_level; 4:
+ * rows are rounded to bytes. */
+void *bench_onnx_weights_model(const struct bench_product *p, int accuracy, size_t *length);
 
 #endif

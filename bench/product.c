@@ -14,6 +14,7 @@ const struct bench_elements bench_elements[BENCH_TYPES] = {
     [BENCH_F32] = {"f32", 4, 4, false},  [BENCH_F64] = {"f64", 8, 8, false},
     [BENCH_U8I8] = {"u8i8", 1, 4, true}, [BENCH_I8I8] = {"i8i8", 1, 4, true},
     [BENCH_BF16] = {"bf16", 2, 4, true}, [BENCH_F16] = {"f16", 2, 4, true},
+    [BENCH_W4] = {"w4", 4, 4, true},     [BENCH_W8] = {"w8", 4, 4, true},
 };
 
 /* Stores the i-th element of a factor, made of random bits: any byte; a number in [-1, 1); of bf16 and f16 a
@@ -23,6 +24,8 @@ static void store_random(enum bench_type type, void *to, size_t i, int32_t bits)
     const float whole = (float)(bits >> 28);
     if (type == BENCH_F64)
         ((double *)to)[i] = real;
+    else if (bench_weight_bits(type)) /* exact if blocks are rounded to 127 steps */
+        ((float *)to)[i] = i % BENCH_BLOCK ? whole : 127;
     else if (type == BENCH_F32)
         ((float *)to)[i] = (float)real;
     else if (bench_is_bytes(type))
@@ -52,6 +55,22 @@ static void *factor(const struct bench_product *p, int64_t rows, int64_t columns
     return memory;
 }
 
+/* Weights of any bits, and scales of 1 and 2. */
+static enum uk_status make_weights(struct bench_product *p) {
+    const size_t bytes = (size_t)p->n * (size_t)p->k * (size_t)bench_weight_bits(p->type) / 8,
+                 blocks = (size_t)p->n * (size_t)(p->k / BENCH_BLOCK);
+    uint8_t *b = operand(bytes, 1);
+    float *scale = operand(blocks, sizeof *scale);
+    uint32_t state = 2;
+    for (size_t i = 0; b && i < bytes; i++)
+        b[i] = (uint8_t)((state = state * 1664525u + 1013904223u) >> 24);
+    for (size_t i = 0; scale && i < blocks; i++)
+        scale[i] = (float)(1 + ((state = state * 1664525u + 1013904223u) >> 31));
+    p->b = b;
+    p->scale = scale;
+    return b && scale ? UK_OK : UK_OUT_OF_MEMORY;
+}
+
 enum uk_status bench_product_create(struct bench_product *p, const struct bench_shape *s,
                                     enum bench_type type) {
     *p = (struct bench_product){.type = type,
@@ -64,8 +83,13 @@ enum uk_status bench_product_create(struct bench_product *p, const struct bench_
                                 .ldb = s->b_transposed ? s->k : s->n,
                                 .ldc = s->n,
                                 .beta = s->beta};
+    if (bench_weight_bits(type) && (s->k % BENCH_BLOCK || s->a_transposed || s->b_transposed))
+        return UK_INVALID_SIZE;
     p->a = factor(p, s->m, s->k, 1);
-    p->b = factor(p, s->k, s->n, 2);
+    if (!bench_weight_bits(type))
+        p->b = factor(p, s->k, s->n, 2);
+    else if (make_weights(p))
+        return UK_OUT_OF_MEMORY;
     p->c = operand((size_t)s->m * (size_t)s->n, bench_elements[type].sum);
     return p->a && p->b && p->c ? UK_OK : UK_OUT_OF_MEMORY;
 }
@@ -78,7 +102,8 @@ static void free_operand(const void *operand, size_t size) {
 void bench_product_free(struct bench_product *p) {
     const struct bench_elements *e = &bench_elements[p->type];
     free_operand(p->a, e->factor);
-    free_operand(p->b, e->factor);
+    free_operand(p->b, p->scale ? 1 : e->factor);
+    free_operand(p->scale, sizeof *p->scale);
     free_operand(p->c, e->sum);
     *p = (struct bench_product){0};
 }
@@ -90,7 +115,16 @@ double bench_product_flops(const struct bench_product *p) {
 double bench_product_bytes(const struct bench_product *p) {
     double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const struct bench_elements *e = &bench_elements[p->type];
-    return (double)e->factor * (m * k + k * n) + (double)e->sum * (p->beta != 0 ? 2 : 1) * m * n;
+    return (double)e->factor * m * k + bench_b_bytes(p->type, p->k, p->n) +
+           (double)e->sum * (p->beta != 0 ? 2 : 1) * m * n;
+}
+
+/* The weight of term l of column j, times its scale. */
+static double weight_at(const struct bench_product *p, int64_t l, int64_t j) {
+    const uint8_t *b = p->b;
+    const int64_t i = j * p->k + l;
+    const int bits = bench_weight_bits(p->type), w = bits == 8 ? b[i] : b[i / 2] >> i % 2 * 4 & 15;
+    return (double)p->scale[i / BENCH_BLOCK] * (w - (1 << (bits - 1)));
 }
 
 /* `is_a`: of A, else of B. */
@@ -98,6 +132,8 @@ static double factor_at(const struct bench_product *p, bool is_a, int64_t i) {
     const void *from = is_a ? p->a : p->b;
     switch (p->type) {
     case BENCH_F32:
+    case BENCH_W4:
+    case BENCH_W8:
         return (double)((const float *)from)[i];
     case BENCH_BF16:
         return (double)uk_from_bf16(((const uint16_t *)from)[i]);
@@ -123,7 +159,8 @@ static bool right_element(const struct bench_product *p, int64_t i, int64_t j, d
     double sum = p->beta != 0 ? p->beta * before : 0, largest = fabs(sum);
     for (int64_t l = 0; l < p->k; l++) {
         double a = factor_at(p, true, p->a_transposed ? l * p->lda + i : i * p->lda + l);
-        double b = factor_at(p, false, p->b_transposed ? j * p->ldb + l : l * p->ldb + j);
+        double b = p->scale ? weight_at(p, l, j)
+                            : factor_at(p, false, p->b_transposed ? j * p->ldb + l : l * p->ldb + j);
         sum += a * b;
         largest += fabs(a * b);
     }

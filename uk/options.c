@@ -178,9 +178,9 @@ const struct uk_option uk_options[] = {
      "bench/conv_shapes.txt"},
     {"--type", "TYPE", UK_OPTION_CHOICE, GEMM, FIELD(type), 0, "f32 f64",
      "element type of the product: f32 (default) or f64"},
-    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8 i8i8 bf16 f16",
+    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8 i8i8 bf16 f16 w4 w8",
      "element type: f32 (default); gemm: f64, and with B packed beforehand u8i8 (A of u8, B of i8), i8i8, "
-     "bf16, f16; conv: u8i8, images of u8 and weights of i8"},
+     "bf16, f16, w4, w8 (A of f32, B of weights of 4 or 8 bits); conv: u8i8, images of u8 and weights of i8"},
     {"--machine", "ROW", UK_OPTION_TEXT, GEMM, FIELD(machine), 0, NULL,
      "explain for another core, with its caches and instruction set; uk machine --list prints the names"},
     {"--plan", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(plan), 0, NULL,

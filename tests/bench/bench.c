@@ -283,7 +283,7 @@ static void counted_elements(void **state) {
     (void)state;
     const struct bench_shape shape = {.m = 6, .n = 7, .k = 300};
     const struct bench_library library = {.name = "plain", .repeat = multiply_packed};
-    for (enum bench_type type = BENCH_U8I8; type < BENCH_TYPES; type++)
+    for (enum bench_type type = BENCH_U8I8; type < BENCH_W4; type++)
         for (int errors = 0; errors < 3; errors++) {
             struct bench_product p;
             struct bench_call call = {.library = &library, .product = &p, .state = {&errors}};
@@ -371,8 +371,8 @@ static void drawn_shapes(void **state) {
 static void missing_packed_libraries(void **state) {
     (void)state;
     struct bench_library l[BENCH_PACKED_LIBRARIES];
-    bench_packed_libraries_open(l, "/nonexistent", 0, 1);
-    for (int i = 0; i < BENCH_PACKED_LIBRARIES - 1; i++) {
+    bench_packed_libraries_open(l, "/nonexistent", BENCH_U8I8, 0, 1);
+    for (int i = 0; i < BENCH_PACKED_LIBRARIES - 2; i++) {
         assert_true(l[i].missing);
         assert_non_null(strstr(l[i].detail, "not installed; ./uk-setup peers"));
     }

@@ -110,6 +110,11 @@ enum { UK_BENCH_OWN_PACKED = 4 };
 void uk_bench_own_packed(struct bench_library *libraries, const struct uk_arguments *a, enum bench_type type,
                          int isa, int threads);
 
+/* own_weights.c: the same with weights in blocks: sums in f32, and rows rounded to bytes. `own`: how programs
+ * are compiled. */
+void uk_bench_own_weights(struct bench_library *libraries, enum bench_type type, int isa, int threads,
+                          void *own);
+
 /* ---- own_program.c ---- */
 
 /* How programs are compiled; handle[0] of the library. */

@@ -74,7 +74,7 @@ static int open_libraries(struct gemm_session *s) {
         s->ours = UK_BENCH_OWN_PACKED;
         s->libraries = s->ours + BENCH_PACKED_LIBRARIES;
         uk_bench_own_packed(s->library, s->a, s->type, s->isa, s->threads);
-        bench_packed_libraries_open(s->library + s->ours, directory, s->isa, s->threads);
+        bench_packed_libraries_open(s->library + s->ours, directory, s->type, s->isa, s->threads);
         return uk_bench_choose_libraries(s->a->peers, s->library + 1, s->libraries - 1,
                                          "oneDNN, MKL, ONNX, called, B");
     }
@@ -97,8 +97,8 @@ static double read_cache(int isa, const struct uk_cache *cache) {
  * threads. */
 static double round_cost(const struct gemm_session *s, const struct bench_shape *shape, double *call) {
     double flops = 2.0 * (double)shape->m * (double)shape->n * (double)shape->k;
-    double bytes = (double)bench_elements[s->type].factor *
-                   ((double)shape->m * (double)shape->k + (double)shape->k * (double)shape->n);
+    double bytes = (double)bench_elements[s->type].factor * (double)shape->m * (double)shape->k +
+                   bench_b_bytes(s->type, shape->k, shape->n);
     double computes = 1.5 * flops / s->peak,
            moves = bytes > 16e6 && s->bandwidth > 0 ? bytes / s->bandwidth : 0;
     *call = computes > moves ? computes : moves;
@@ -199,7 +199,7 @@ static void use_fastest(struct bench_contender *contender, int count) {
 /* Chooses the loop that the shares of the peak refer to, and measures how long reading B takes. */
 static void choose_loop(struct gemm_session *s, struct gemm_line *l) {
     const struct bench_shape *shape = l->shape;
-    const int64_t bytes = shape->k * shape->n * (int64_t)bench_elements[s->type].factor / 1024 * 1024;
+    const int64_t bytes = (int64_t)bench_b_bytes(s->type, shape->k, shape->n) / 1024 * 1024;
     const double rate = bytes ? bench_read_rate(s->isa, bytes) : 0;
     l->plan.loop = bench_loop_of(s->type, uk_bench_own_kernels(&l->call[0]));
     l->plan.whole_process = true;

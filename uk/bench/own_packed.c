@@ -148,6 +148,10 @@ void uk_bench_own_packed(struct bench_library *libraries, const struct uk_argume
     const struct called_product *product = called_product_of(type);
     char program[64];
     own = (struct uk_bench_own_options){.target = a->target};
+    if (bench_weight_bits(type)) {
+        uk_bench_own_weights(libraries, type, isa, threads, &own);
+        return;
+    }
     snprintf(program, sizeof program, "ukernels %s, compiled", uk_version());
     for (int i = 0; i < UK_BENCH_OWN_PACKED; i++) {
         struct bench_library *l = &libraries[i];
