@@ -142,7 +142,7 @@ static int64_t word_of(const struct bench_declaration *d, const struct bench_siz
     const struct bench_term *v = s->updates && d->updates ? &d->update[i].value : &d->parameter[i].value;
 
     if (!*v->name)
-        return d->computes && d->updates && d->update[i].value.number == d->parameter[i].value.number
+        return d->computes && d->updates && !d->update[i].value.number && !d->parameter[i].value.number
                    ? s->hint
                    : v->number;
     for (int n = 0; n < strides->count; n++)

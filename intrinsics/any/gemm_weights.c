@@ -5,15 +5,14 @@
  * compiler's vectors: LANES columns are a vector, the tile is two of them wide.
  *
  * A word of 32 bits has the bytes of KR terms of a column: eight weights of 4 bits, or four of 8. A weight
- * becomes an f32 by shifts (signed) or a shift and a mask (unsigned), and a conversion.
+ * becomes an f32 by shifts (signed) or a shift and a mask (unsigned), and a conversion, and is scaled.
  *
- * One or two rows multiply the converted weights at once. Signed ones are multiplied by the scale once per
- * block, after they are summed; two sums per row and vector, of alternate terms, hide the latency of
- * multiply-adds. More rows read the weights of up to TERMS terms, scaled, from a buffer on the stack, STRIP
- * rows at a time, which takes sums of STRIP rows and two vectors in registers.
+ * One or two rows multiply the scaled weights at once; two sums per row and vector, of alternate terms, hide
+ * the latency of multiply-adds. More rows read the weights of up to TERMS terms, scaled, from a buffer on the
+ * stack, STRIP rows at a time, which takes sums of STRIP rows and two vectors in registers.
  *
- * Bound, for LANES weights and m rows: m multiply-adds and three other operations (unsigned: four and, for
- * one or two rows, one more); for three rows or more also a multiplication and a store.
+ * Bound, for LANES weights and m rows: m multiply-adds and four other operations (of 8 bits and at a word's
+ * ends three; with offsets one more); for three rows or more also a store.
  */
 #include "weights.h"
 
@@ -38,17 +37,19 @@ INLINE reals widen(words y, int r, int h) {
 #endif
 }
 
+/* The value of the weights. */
+INLINE reals value(words y, int r, int h, const struct block *b, int v) {
+    const reals x = widen(y, r, h) * b->scale[v];
+
+    return HAS_OFFSETS ? x + b->offset[v] : x;
+}
+
 /* ---- one or two rows ---- */
 
 INLINE void add_block(const int rows, int64_t k, const struct block *b, const float *a, int64_t lda,
                       int64_t ldh, reals sum[2][VECTORS][2]) {
-    reals part[2][VECTORS][2];
     const weight *w = b->w;
 
-#pragma GCC unroll 8
-    for (int n = 0; n < rows * VECTORS * 2; n++)
-        part[n / 2 / VECTORS][n / 2 % VECTORS][n % 2] =
-            HAS_OFFSETS ? sum[n / 2 / VECTORS][n / 2 % VECTORS][n % 2] : (reals){0};
 #pragma GCC unroll 1
     for (int64_t p = 0; p < k; p += KR, w += NR * KR) {
         words y[VECTORS];
@@ -60,26 +61,14 @@ INLINE void add_block(const int rows, int64_t k, const struct block *b, const fl
             reals x[VECTORS];
 
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++) {
-                x[v] = widen(y[v], r, h);
-                if (HAS_OFFSETS)
-                    x[v] = x[v] * b->scale[v] + b->offset[v];
-            }
+            for (int v = 0; v < VECTORS; v++)
+                x[v] = value(y[v], r, h, b, v);
 #pragma GCC unroll 2
             for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
                 for (int v = 0; v < VECTORS; v++)
-                    part[i][v][n % 2] += a[i * lda + h * ldh + p + r] * x[v];
+                    sum[i][v][n % 2] += a[i * lda + h * ldh + p + r] * x[v];
         }
-    }
-#pragma GCC unroll 8
-    for (int n = 0; n < rows * VECTORS * 2; n++) {
-        const int i = n / 2 / VECTORS, v = n / 2 % VECTORS;
-
-        if (HAS_OFFSETS)
-            sum[i][v][n % 2] = part[i][v][n % 2];
-        else
-            sum[i][v][n % 2] += b->scale[v] * part[i][v][n % 2];
     }
 }
 
@@ -132,12 +121,9 @@ INLINE void append(struct buffer *to, const struct block *b, int64_t place, int6
 #pragma GCC unroll 8
         for (int n = 0; n < KR * HALVES; n++)
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++) {
-                const reals x = widen(y[v], n / HALVES, n % HALVES) * b->scale[v];
-
+            for (int v = 0; v < VECTORS; v++)
                 store(d + (n / HALVES + n % HALVES * count) * NR + v * LANES,
-                      HAS_OFFSETS ? x + b->offset[v] : x);
-            }
+                      value(y[v], n / HALVES, n % HALVES, b, v));
     }
     to->used += count * HALVES;
 }
@@ -259,6 +245,8 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const float *a, int64_t lda, int64_t l
     call.ldo = ldo;
 #endif
     acc &= 1;
+    if (k == 0) /* scales that are infinite are not multiplied by 0 */
+        blocks = 0;
     if (mr == 1)
         few_rows(1, blocks, k, a, lda, ldg, ldh, &call, c, ldc, acc);
     else if (mr == 2)

@@ -2,7 +2,8 @@
 /*
  * Products of rows of i8, of which each block of terms has a scale, with weights of 4 bits (UK_OP_i8gemm_i4,
  * UK_OP_i8gemm_u4) or 8 (UK_OP_i8gemm_i8, UK_OP_i8gemm_u8) in such blocks. The terms of a block are summed
- * exactly, in i32; the sum is converted to f32, and multiplied by both scales.
+ * exactly, in i32; the sum is converted to f32, and multiplied by both scales. A block with a scale that is
+ * infinite or NaN is computed term by term.
  *
  * x86 multiplies u8 by i8. Signed weights are therefore made unsigned, by 8 or 128 more, and as many times
  * the sum of the row's terms is subtracted; an offset is multiplied by that sum, too. ROWS rows share the
@@ -193,6 +194,65 @@ INLINE void sum_block(const int rows, int64_t k, const weight *w, const int8_t *
     }
 }
 
+/* ---- scales that are infinite or NaN ---- */
+
+INLINE bool has_nan(reals x) {
+#if defined __AVX512F__
+    return _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
+#elif defined __AVX2__
+    return _mm256_movemask_ps(_mm256_cmp_ps((__m256)x, (__m256)x, _CMP_UNORD_Q));
+#else
+    bool found = false;
+
+    for (int l = 0; l < LANES; l++)
+        found |= x[l] != x[l];
+    return found;
+#endif
+}
+
+/* True if a scale or offset of the block, or a scale of the rows, is infinite or NaN. */
+INLINE bool is_special(const struct block *b, int rows, const float *r, int64_t ldr) {
+    reals x = {0};
+    float y = 0;
+
+#pragma GCC unroll 2
+    for (int v = 0; v < VECTORS; v++) {
+        x += b->scale[v] - b->scale[v];
+        if (HAS_OFFSETS)
+            x += b->offset[v] - b->offset[v];
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++)
+        y += r[i * ldr] - r[i * ldr];
+    return has_nan(x + y);
+}
+
+INLINE int32_t weight_at(const weight *w, int h) {
+    return BITS == 8 ? *w : HAS_OFFSETS ? *w >> 4 * h & 15 : (int8_t)((uint32_t)*w << (4 - 4 * h)) >> 4;
+}
+
+/* Adds a block term by term: 0 times infinity is NaN. */
+INLINE void add_special(const struct block *b, int64_t k, const int8_t *a, int64_t ldh, float scale,
+                        reals total[VECTORS]) {
+#pragma GCC unroll 1
+    for (int j = 0; j < NR; j++) {
+        const float s = b->scale[j / LANES][j % LANES];
+        float sum = 0;
+
+#pragma GCC unroll 1
+        for (int64_t p = 0; p < k; p++) {
+            const weight *w = b->w + (p / KR * NR + j) * KR + p % KR;
+            const int32_t low = a[p] * weight_at(w, 0), high = HAS_HALVES ? a[ldh + p] * weight_at(w, 1) : 0;
+            float x = (float)(low + high) * s;
+
+            if (HAS_OFFSETS)
+                x += (float)(a[p] + (HAS_HALVES ? a[ldh + p] : 0)) * b->offset[j / LANES][j % LANES];
+            sum += x * scale;
+        }
+        total[j / LANES][j % LANES] += sum;
+    }
+}
+
 INLINE void strip(const int rows, int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t ldg,
                   int64_t ldh, const float *r, int64_t ldr, bool has_sums, struct call call, float *c,
                   int64_t ldc, int64_t acc) {
@@ -209,6 +269,13 @@ INLINE void strip(const int rows, int64_t blocks, int64_t k, const int8_t *a, in
         bytes sum[ROWS][VECTORS];
 
         load_block(&call, &b);
+        if (!has_sums && is_special(&b, rows, r + g, ldr)) {
+#pragma GCC unroll 8
+            for (int i = 0; i < rows; i++)
+                add_special(&b, k, a + i * lda, ldh, r[i * ldr + g], total[i]);
+            next_block(&call);
+            continue;
+        }
         sum_block(rows, k, b.w, a, lda, ldh, sum);
 #pragma GCC unroll 8
         for (int i = 0; i < rows; i++) {
@@ -258,6 +325,9 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t 
     call.ldo = ldo;
 #endif
     const bool has_sums = acc & UK_ROW_SUMS;
+
+    if (k == 0) /* scales that are infinite are not multiplied by 0 */
+        blocks = 0;
 
     acc &= 1;
     for (int64_t strips = (mr + ROWS - 1) / ROWS; strips > 0; strips--) {

@@ -31,7 +31,7 @@ bool check_fail(struct check *c, const char *format, ...) {
 }
 
 static bool has_weights(const struct check *c) {
-    return c->row->operation->form == UK_OP_WEIGHTS;
+    return c->row->operation && c->row->operation->form == UK_OP_WEIGHTS;
 }
 
 /* Draws an element. INTEGERS: so small that sums of products are exact in the type of the sum for any k here;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the examples in comments of ukernels.h, low_precision.h, kernels.h, gpu.h and tensorize.h. (README.md and
+"""Compiles and runs the examples in comments of ukernels.h, low_precision.h, weights.h, kernels.h, gpu.h and tensorize.h. (README.md and
 docs/: listings.py.)
 
     documented.py SOURCE STAGE CC
@@ -80,6 +80,7 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 def check_library_headers():
     text, kernel, state, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
     (quantized,) = (e for e in header_examples(source / "ukernels/low_precision.h") if "status" in e)
+    (weights,) = header_examples(source / "ukernels/weights.h")
     (called,) = header_examples(source / "ukernels/kernels.h")
     (on_gpu,) = header_examples(source / "ukernels/gpu/gpu.h")
 
@@ -106,6 +107,10 @@ def check_library_headers():
     run_example(
         "quantized", "enum { m = 1, n = 2, k = 1 };\nconst uint8_t a[] = {228}, b[] = {9, 150};\nconst int32_t zero[] = {4, 0};\nuint8_t c[2];",
         quantized, "return status || c[0] != 13 || c[1] != 255;")
+    run_example(
+        "weights", "static float x[4096], y[4096], scale[4096 * 128];\nstatic uint8_t weight[4096 * 2048];\nfor (int i = 0; i < 4096 * 2048; i++)\n"
+        "weight[i] = 0x79;\nfor (int i = 0; i < 4096 * 128; i++)\nscale[i] = 0.5f;\nx[2] = 3;\nx[5] = 1;", weights,
+        "return status || y[0] != 1 || y[4095] != 1;")
     images = """enum { C = 64, O = 32 };
     static float x[14 * 14 * C], f[9 * C * O], y[14 * 14 * O], bias[O];
     for (int i = 0; i < 14 * 14 * C; i++)

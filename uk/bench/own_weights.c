@@ -54,13 +54,13 @@ static bool begin_program(struct bench_call *call) {
         snprintf(terms, sizeof terms,
                  by_bytes ? "%1$s(%2$s[i, %3$d * t + p]) * %1$s((B[t, p, j] << 4) >> 4) + "
                             "%1$s(%2$s[i, %3$d * t + p + %4$d]) * %1$s(B[t, p, j] >> 4)"
-                          : "%2$s[i, %3$d * t + p] * %1$s((B[t, p, j] << 4) >> 4) + "
-                            "%2$s[i, %3$d * t + p + %4$d] * %1$s(B[t, p, j] >> 4)",
+                          : "%2$s[i, %3$d * t + p] * (%1$s((B[t, p, j] << 4) >> 4) * S[t, j]) + "
+                            "%2$s[i, %3$d * t + p + %4$d] * (%1$s(B[t, p, j] >> 4) * S[t, j])",
                  type, x, BENCH_BLOCK, BENCH_BLOCK / 2);
     else
         snprintf(terms, sizeof terms,
                  by_bytes ? "%1$s(%2$s[i, %3$d * t + p]) * %1$s(B[t, p, j])"
-                          : "%2$s[i, %3$d * t + p] * %1$s(B[t, p, j])",
+                          : "%2$s[i, %3$d * t + p] * (%1$s(B[t, p, j]) * S[t, j])",
                  type, x, BENCH_BLOCK);
     size_t used = (size_t)snprintf(text, sizeof text,
                                    "tensor A f32 [%" PRId64 ", %" PRId64 "]\n"
@@ -78,8 +78,7 @@ static bool begin_program(struct bench_call *call) {
             "Q[i, p] = i8(round(select(M[i, p / %4$d] > 0, A[i, p] * 127 / M[i, p / %4$d], 0)))\n",
             p->m, blocks, p->k, BENCH_BLOCK);
     snprintf(text + used, sizeof text - used,
-             by_bytes ? "C[i, j] = sum(t, p) f32(%s) * S[t, j] * R[i, t]\n"
-                      : "C[i, j] = sum(t, p) (%s) * S[t, j]\n",
+             by_bytes ? "C[i, j] = sum(t, p) f32(%s) * S[t, j] * R[i, t]\n" : "C[i, j] = sum(t, p) %s\n",
              terms);
     void *const scales = arranged + p->n * blocks * bytes;
     if (uk_bench_begin_program(call, text, (void *const[]){(void *)(uintptr_t)p->a, arranged, scales, p->c}))

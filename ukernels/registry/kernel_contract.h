@@ -62,7 +62,8 @@
 
 /* Bits of the argument `acc` of kernels with weights in blocks, beside 1, that they add to C: the type of the
  * scales, of which f16 and bf16 are passed as their bits in place of floats; and UK_ROW_SUMS: the sum of the
- * terms of each block of a row of i8 is ldr / 2 floats after the block's scale, and need not be computed. */
+ * terms of each block of a row of i8 is ldr / 2 floats after the block's scale, and need not be computed; the
+ * weights' scales are then finite. */
 enum { UK_SCALES_F32 = 0, UK_SCALES_F16 = 2, UK_SCALES_BF16 = 4, UK_SCALES = 6, UK_ROW_SUMS = 8 };
 
 /* The build compiles a kernel's file once for each row of it, with UK_SYMBOL its name and UK_PARAMETERS the

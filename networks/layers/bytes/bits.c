@@ -201,14 +201,13 @@ static void put_value(const struct product *p, char *text, size_t size) {
                      second, n, x[0], p->halves ? " + " : "", p->halves ? x[1] : "", n, rows);
         else
             snprintf(text, size, "f32(%s * %s%s) * $2[t, %s] * %s", x[0], w[0], second, n, rows);
-    } else if (p->offsets) {
-        if (p->halves)
-            snprintf(second, sizeof second, " + %s * (%s * $2[t, %s] + $3[t, %s])", x[1], w[1], n, n);
-        snprintf(text, size, "(%s * (%s * $2[t, %s] + $3[t, %s])%s)", x[0], w[0], n, n, second);
     } else {
+        const char *form = p->offsets ? "%s%s * (%s * $2[t, %s] + $3[t, %s])" : "%s%s * (%s * $2[t, %s])";
+
         if (p->halves)
-            snprintf(second, sizeof second, " + %s * %s", x[1], w[1]);
-        snprintf(text, size, "(%s * %s%s) * $2[t, %s]", x[0], w[0], second, n);
+            snprintf(second, sizeof second, form, " + ", x[1], w[1], n, n);
+        snprintf(text, size, form, "", x[0], w[0], n, n);
+        snprintf(text + strlen(text), size - strlen(text), "%s", second);
     }
 }
 

@@ -29,12 +29,9 @@ static struct stamp stamp_of(const struct weights_plan *p) {
 }
 
 size_t uk_weights_bytes(const struct weights_plan *p) {
-    size_t bytes;
+    const uint64_t bytes = (uint64_t)weights_panels(p) * (uint64_t)p->panel_bytes + WEIGHTS_STAMP;
 
-    return __builtin_mul_overflow(weights_panels(p), p->panel_bytes, &bytes) ||
-                   __builtin_add_overflow(bytes, WEIGHTS_STAMP, &bytes)
-               ? SIZE_MAX
-               : bytes;
+    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
 bool uk_weights_are_packed(const struct weights_plan *plan, const char *packed) {

@@ -37,11 +37,11 @@ static const struct uk_kernel *kernel_of(int bits, const struct uk_weights_optio
 
 /* ---- checks ---- */
 
+/* True if a matrix of rows `ld` elements apart takes as many bytes as an address can have, or 2^56. */
 static bool is_too_large(int64_t rows, int64_t ld, int64_t bytes) {
-    int64_t all;
+    const int most = sizeof(void *) == 4 ? 31 : 56;
 
-    return __builtin_mul_overflow(rows, ld, &all) || __builtin_mul_overflow(all, bytes, &all) ||
-           all >= (sizeof(void *) == 4 ? INT64_C(1) << 31 : INT64_C(1) << 56);
+    return rows > 0 && ld > ((INT64_C(1) << most) - 1) / bytes / rows;
 }
 
 static enum uk_status check_sizes(const struct weights_plan *p) {
@@ -68,7 +68,7 @@ static enum uk_status check_sizes(const struct weights_plan *p) {
         return uk_gemm_refuse(UK_INVALID_SIZE, "ldc = %lld is less than %lld, the elements of a row of C",
                               (long long)p->ldc, (long long)uk_max(p->n, 1));
     if (is_too_large(p->m, p->lda, sizeof(float)) || is_too_large(p->m, p->ldc, sizeof(float)) ||
-        is_too_large(uk_max(p->n, 1) + 64, p->k + 64, 2))
+        is_too_large(1, uk_max(p->n, p->k), GEMM_LINE) || is_too_large(uk_max(p->n, GEMM_LINE), p->k, 2))
         return uk_gemm_refuse(UK_INVALID_SIZE, "A, C or the weights have more bytes than can be addressed");
     return UK_OK;
 }
