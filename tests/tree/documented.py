@@ -80,7 +80,7 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 def check_library_headers():
     text, kernel, state, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
     (quantized,) = (e for e in header_examples(source / "ukernels/low_precision.h") if "status" in e)
-    (weights,) = header_examples(source / "ukernels/weights.h")
+    (weights,) = (e for e in header_examples(source / "ukernels/weights.h") if "status" in e)
     (called,) = header_examples(source / "ukernels/kernels.h")
     (on_gpu,) = header_examples(source / "ukernels/gpu/gpu.h")
 
