@@ -147,7 +147,7 @@ INLINE void strip(struct part x, real *c, int64_t ldc, int64_t acc, int64_t mr, 
             group(2, 4, &x, c, ldc, acc, n);
             break;
         default:
-            group(1, 8, &x, c, ldc, acc, n);
+            group(1, 4, &x, c, ldc, acc, n);
             break;
         }
         if (x.copy) {
