@@ -21,7 +21,7 @@ static void end_matmul(struct bench_call *call) {
     free(o);
 }
 
-/* The model, and the types of its input and output, of so many bytes. NULL: out of memory. */
+/* The model, of *length bytes, and the types of its input and output. NULL: out of memory. */
 static void *make_model(const struct bench_library *l, const struct bench_product *p, int *input, int *output,
                         size_t *length) {
     const bool is_unsigned = p->type == BENCH_U8I8;

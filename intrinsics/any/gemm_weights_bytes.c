@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of rows of i8, of which each block of terms has a scale, with weights of 4 bits (UK_OP_i8gemm_i4,
+ * Products of rows of i8, where each block of terms has a scale, with weights of 4 bits (UK_OP_i8gemm_i4,
  * UK_OP_i8gemm_u4) or 8 (UK_OP_i8gemm_i8, UK_OP_i8gemm_u8) in such blocks. The terms of a block are summed
  * exactly, in i32; the sum is converted to f32, and multiplied by both scales. A block with a scale that is
  * infinite or NaN is computed term by term.

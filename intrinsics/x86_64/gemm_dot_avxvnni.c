@@ -15,7 +15,7 @@
  * multiply-adds a cycle. 12 sums hide a latency of 5 cycles. Flips are 6 more operations, of other ports.
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row. The last group of a row may have
- * fewer terms: the others are 0, or cancel if they are flipped, and no byte behind the row is read.
+ * fewer terms: the others are 0, or cancel if they are flipped, and no byte after the row is read.
  */
 #include "registry/kernel_contract.h"
 #include "bytes_avx2.h"

@@ -3,7 +3,7 @@
  * 14 rows x 64 columns of C, all of f16, two vectors of columns at a time: sum[i][v] is vector v of row i.
  * vfmadd231ph rounds each product and sum together, once.
  *
- * Bound, for a k iteration: 28 multiply-adds, each of which loads an element of A and broadcasts it, and 2
+ * Bound, for a k iteration: 28 multiply-adds, each with a broadcast load of an element of A, and 2
  * loads of B. vpbroadcastw would load each element once, but on Intel's cores it takes port 5, one of the two
  * that multiply-adds of 512 bits use: 21 cycles. At two loads a cycle 30 of them take 15 cycles, the
  * multiply-adds 14: 119 flop a cycle of 128. 28 accumulators hide the latency of 4 cycles.

@@ -52,7 +52,7 @@ INLINE void store(uint16_t *d, __m128i x, int width) {
         __builtin_memcpy(d + j, &(int32_t){((__v4si)x)[j / 2]}, 4);
 }
 
-/* Transposes n elements of 8 rows of the panel, m of which exist, to `width` columns of it; n is 8 except at
+/* Transposes n elements of 8 rows of the panel, where m exist, to `width` columns of it; n is 8 except at
  * the end of the rows. */
 INLINE void square(const uint16_t *s, int64_t lds, uint16_t *d, int width, int64_t m, int64_t n) {
     __m128i r[V];

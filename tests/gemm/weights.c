@@ -95,7 +95,7 @@ static void put_block(struct product *p, int64_t j, int64_t g) {
     }
 }
 
-/* Sets the steps of the caller's weights: those that 0 stands for, or with gaps. */
+/* Sets the steps of the caller's weights: dense, which is passed as 0, or with gaps. */
 static void put_steps(struct product *p, bool dense) {
     const int64_t bytes = p->block * p->bits / 8, size = p->options.scale == UK_SCALE_F32 ? 4 : 2;
     const int64_t gap = dense ? 0 : 3;

@@ -55,7 +55,7 @@ static inline int64_t weights_panels(const struct weights_plan *p) {
     return uk_ceil_div(p->n, p->kernel->nr);
 }
 
-/* The plan; NULL: there is none. */
+/* The plan; NULL: no plan was made. */
 static inline const struct weights_plan *weights_plan_in(const struct uk_weights_plan *callers);
 
 /* ---- weights/plan.c ---- */

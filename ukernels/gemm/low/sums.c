@@ -63,7 +63,7 @@ INLINE int32_t sum_along(const struct run *r) {
     return sum;
 }
 
-/* Sets sums to those of LANES runs side by side, of which `r` is the first. */
+/* Sets sums to those of LANES runs side by side, from `r` on. */
 INLINE void sum_beside(const struct run *r, int32_t *sums) {
     memset(sums, 0, LANES * sizeof *sums);
     for (int64_t p = 0; p < r->n; p += VECTORS) {
@@ -77,7 +77,7 @@ INLINE void sum_beside(const struct run *r, int32_t *sums) {
     }
 }
 
-/* Sets sums to those of n runs, `across` elements apart, of which `first` is the first. is_signed is a
+/* Sets sums to those of n runs, `across` elements apart, from `first` on. is_signed is a
  * constant where this is inlined. */
 INLINE void sum_runs(const struct run *first, bool is_signed, int64_t across, int64_t n, int32_t *sums) {
     struct run r = {first->s, first->n, first->step, is_signed};

@@ -86,7 +86,7 @@ static enum uk_status check_options(const struct uk_weights_options *o) {
 
 /* ---- blocks, tasks, workspace ---- */
 
-/* The columns of a panel stay in L1 while rows of A are read from L2, of which they have half. */
+/* The columns of a panel stay in L1 while rows of A are read from half of L2. */
 static void set_blocks(struct weights_plan *p, const struct gemm_type *type) {
     const int64_t k_block =
                       uk_product_k_block(type->machine, p->k, p->kernel->nr, sizeof(float), (int)p->block),
