@@ -223,34 +223,17 @@ INLINE void many_rows(int64_t blocks, int64_t k, const float *a, int64_t lda, in
     multiply(&buffer, a, lda, c, ldc, acc, mr, call->nr);
 }
 
-/* clang-format off */
 void UK_SYMBOL(int64_t blocks, int64_t k, const float *a, int64_t lda, int64_t ldg,
-#if HAS_HALVES
-               int64_t ldh,
-#endif
-               const weight *w, int64_t ldw, const float *s, int64_t lds,
-#if HAS_OFFSETS
-               const float *o, int64_t ldo,
-#endif
-               float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    /* clang-format on */
-#if !HAS_HALVES
-    const int64_t ldh = 0;
-#endif
-    struct call call = {
-        .w = w, .s = (const char *)s, .ldw = ldw, .lds = lds, .type = acc & UK_SCALES, .nr = nr};
+               LDH_PARAMETER WEIGHTS_PARAMETERS, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    struct call call = CALL;
 
-#if HAS_OFFSETS
-    call.o = o;
-    call.ldo = ldo;
-#endif
     acc &= 1;
     if (k == 0) /* scales that are infinite are not multiplied by 0 */
         blocks = 0;
     if (mr == 1)
-        few_rows(1, blocks, k, a, lda, ldg, ldh, &call, c, ldc, acc);
+        few_rows(1, blocks, k, a, lda, ldg, LDH, &call, c, ldc, acc);
     else if (mr == 2)
-        few_rows(2, blocks, k, a, lda, ldg, ldh, &call, c, ldc, acc);
+        few_rows(2, blocks, k, a, lda, ldg, LDH, &call, c, ldc, acc);
     else
-        many_rows(blocks, k, a, lda, ldg, ldh, &call, c, ldc, acc, mr);
+        many_rows(blocks, k, a, lda, ldg, LDH, &call, c, ldc, acc, mr);
 }

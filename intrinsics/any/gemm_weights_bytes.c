@@ -303,32 +303,14 @@ INLINE void strip(const int rows, int64_t blocks, int64_t k, const int8_t *a, in
             put(c + i * ldc + v * LANES, total[i][v], acc, call.nr - v * LANES);
 }
 
-/* clang-format off */
 void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t ldg,
-#if HAS_HALVES
-               int64_t ldh,
-#endif
-               const float *r, int64_t ldr, const weight *w, int64_t ldw, const float *s, int64_t lds,
-#if HAS_OFFSETS
-               const float *o, int64_t ldo,
-#endif
-               float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    /* clang-format on */
-#if !HAS_HALVES
-    const int64_t ldh = 0;
-#endif
-    struct call call = {
-        .w = w, .s = (const char *)s, .ldw = ldw, .lds = lds, .type = acc & UK_SCALES, .nr = nr};
-
-#if HAS_OFFSETS
-    call.o = o;
-    call.ldo = ldo;
-#endif
+               LDH_PARAMETER const float *r, int64_t ldr, WEIGHTS_PARAMETERS, float *c, int64_t ldc,
+               int64_t acc, int64_t mr, int64_t nr) {
+    const struct call call = CALL;
     const bool has_sums = acc & UK_ROW_SUMS;
 
     if (k == 0) /* scales that are infinite are not multiplied by 0 */
         blocks = 0;
-
     acc &= 1;
     for (int64_t strips = (mr + ROWS - 1) / ROWS; strips > 0; strips--) {
         const int64_t rows = (mr + strips - 1) / strips;
@@ -336,7 +318,7 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t 
         switch (rows) {
 #define OF(n)                                                                       \
     case n:                                                                         \
-        strip(n, blocks, k, a, lda, ldg, ldh, r, ldr, has_sums, call, c, ldc, acc); \
+        strip(n, blocks, k, a, lda, ldg, LDH, r, ldr, has_sums, call, c, ldc, acc); \
         break;
 #if defined __AVX512F__
             OF(8)
@@ -350,7 +332,7 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t 
 #endif
             OF(2)
         default:
-            strip(1, blocks, k, a, lda, ldg, ldh, r, ldr, has_sums, call, c, ldc, acc);
+            strip(1, blocks, k, a, lda, ldg, LDH, r, ldr, has_sums, call, c, ldc, acc);
         }
         a += rows * lda;
         r += rows * ldr;

@@ -43,6 +43,28 @@ struct call {
     int64_t ldw, lds, ldo, type, nr;
 };
 
+/* Parameters that depend on the operation: the distance of a byte's second term of A, weights with their
+ * scales and offsets. CALL: the struct call of a kernel's parameters. */
+#if HAS_HALVES
+#define LDH_PARAMETER int64_t ldh,
+#define LDH ldh
+#else
+#define LDH_PARAMETER
+#define LDH 0
+#endif
+#if HAS_OFFSETS
+#define WEIGHTS_PARAMETERS \
+    const weight *w, int64_t ldw, const float *s, int64_t lds, const float *o, int64_t ldo
+#define OFFSETS .o = o, .ldo = ldo
+#else
+#define WEIGHTS_PARAMETERS const weight *w, int64_t ldw, const float *s, int64_t lds
+#define OFFSETS .o = NULL
+#endif
+#define CALL                                                                                             \
+    (struct call) {                                                                                      \
+        .w = w, .s = (const char *)s, .ldw = ldw, .lds = lds, .type = acc & UK_SCALES, .nr = nr, OFFSETS \
+    }
+
 INLINE reals load(const void *x) {
     reals v;
 

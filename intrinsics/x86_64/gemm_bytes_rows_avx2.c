@@ -18,21 +18,22 @@
 typedef int16_t term;
 typedef int32_t total;
 typedef __m256i vector;
-enum { TERMS = 256, WIDENED = 16, COLUMNS_OF_3 = 2 };
+#define INLINE static inline __attribute__((always_inline))
+enum { LANES = 8, TERMS = 256, WIDENED = 16, COLUMNS_OF_3 = 2 };
 
-static inline __attribute__((always_inline)) term to_term(left a) {
+INLINE term to_term(left a) {
     return a;
 }
 
-static inline __attribute__((always_inline)) void widen(term *to, const left *a) {
+INLINE void widen(term *to, const left *a) {
     _mm256_storeu_si256((__m256i *)to, WIDEN_A(_mm_loadu_si128((const __m128i *)a)));
 }
 
-static inline __attribute__((always_inline)) vector zero(void) {
+INLINE vector zero(void) {
     return _mm256_setzero_si256();
 }
 
-static inline __attribute__((always_inline)) void store(total *c, vector x, int64_t acc, int64_t nr) {
+INLINE void store(total *c, vector x, int64_t acc, int64_t nr) {
     const __m256i all =
         _mm256_cmpgt_epi32(_mm256_set1_epi32((int)nr), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
 
@@ -45,15 +46,14 @@ static inline __attribute__((always_inline)) void store(total *c, vector x, int6
         store_first_ps((float *)c, nr, _mm256_castsi256_ps(x));
 }
 
-static inline __attribute__((always_inline)) __m256i pair(const term *a) {
+INLINE __m256i pair(const term *a) {
     int32_t both;
 
     __builtin_memcpy(&both, a, sizeof both);
     return _mm256_set1_epi32(both);
 }
 
-static inline __attribute__((always_inline)) void add_pair(int rows, int vectors, const term (*a)[TERMS],
-                                                           int64_t p, const right *b, vector *sum) {
+INLINE void add_pair(int rows, int vectors, const term (*a)[TERMS], int64_t p, const right *b, vector *sum) {
     __m256i y[8];
 
 #pragma GCC unroll 8

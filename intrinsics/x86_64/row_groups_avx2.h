@@ -9,7 +9,8 @@
  *     WIDENED                  the elements that widen() widens
  *     widen(), to_term()       widen that many elements, and one
  *     COLUMNS_OF_3             vectors of columns that 3 rows take at a time
- *     vector, zero()           a vector of 8 sums
+ *     vector, LANES, zero()    a vector of LANES sums
+ *     INLINE                   specifiers of functions
  *     store(total *c, vector, acc, nr)    stores, or adds to C, the first nr sums
  *     add_pair(rows, vectors, a, p, b, sum)    adds the products of terms p and p + 1
  *     SINGLE(a, p, b, c, ldc, mr, nr)    adds those of a last single term to C; empty if it is paired with 0
@@ -24,8 +25,7 @@
  *
  * Edges: there is a loop for each number of rows; columns are masked. B's panels have all columns.
  */
-enum { MR = UK_MR, NR = UK_NR, KR = 2, LANES = 8, SUMS = 12, GROUP = 6, LINE = 64 };
-#define INLINE static inline __attribute__((always_inline))
+enum { MR = UK_MR, NR = UK_NR, KR = 2, SUMS = 12, GROUP = 6, LINE = 64 };
 
 struct rows {
     term a[GROUP][TERMS];

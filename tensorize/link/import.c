@@ -100,6 +100,10 @@ static bool add_features(struct uk_arena *a, const struct uk_target *t, char **l
     bool full = true;
 
     if (*t->arch->flag) {
+        /* LLVM's CPU may have features that this one lacks: a virtual machine hides some. */
+        for (const char *const *f = t->arch->features; *f; f++)
+            if (!uk_target_has(t, *f))
+                full &= (list[(*n)++] = uk_format(a, "%sno-%s", t->arch->flag, *f)) != NULL;
         for (const char *const *h = t->has; *h; h++)
             if (!uk_is_private(t->arch, *h, strlen(*h)))
                 full &= (list[(*n)++] = uk_format(a, "%s%s", t->arch->flag, *h)) != NULL;
@@ -156,6 +160,8 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
     for (const char *f = b->target->features; *f; f++)
         features += *f == ',';
     for (const char *const *h = b->target->has; *h; h++)
+        features++;
+    for (const char *const *f = b->target->arch->features; *f; f++)
         features++;
     char **list = uk_alloc(a, (MAX_OWN_ARGUMENTS + 4 * features) * sizeof *list);
     bool full = true;

@@ -108,7 +108,7 @@ const char *uk_target_lacks(const struct uk_target *t, const char *features) {
 }
 
 /* The feature is found by the prefix of the intrinsic's name; otherwise it is the name's first part, as in
- * most of x86's. */
+ * most of x86's. Any one of the features that follow the same prefix suffices. */
 const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name) {
     const char *const *i = t->arch->instructions;
     size_t n = strlen(t->arch->intrinsics);
@@ -118,8 +118,14 @@ const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *nam
     name += n;
     while (*i && strncmp(*i, name, strlen(*i)))
         i += 2;
-    if (*i)
-        return uk_target_has(t, i[1]) ? NULL : i[1];
+    if (*i) {
+        const char *const *first = i;
+
+        for (; *i && !strcmp(*i, *first); i += 2)
+            if (uk_target_has(t, i[1]))
+                return NULL;
+        return first[1];
+    }
     n = strcspn(name, ".");
     for (const char *const *f = t->arch->features; *f; f++)
         if (strlen(*f) == n && !strncmp(*f, name, n) && !uk_target_has(t, *f))

@@ -81,7 +81,8 @@ struct uk_arch {
     const char *const *features;        /* features that a target may have, in LLVM's spelling */
     const char *const *import_features; /* features that imported code may require, but no target has */
     const char *intrinsics;             /* prefix of its LLVM intrinsics: "llvm.aarch64." */
-    /* Pairs: prefix of an LLVM intrinsic's name after `intrinsics`, the feature that it needs. */
+    /* Pairs: prefix of an LLVM intrinsic's name after `intrinsics`, the feature that it needs. The features
+     * of successive pairs with one prefix are alternatives. */
     const char *const *instructions;
     const char *half; /* the feature that converts between half and single precision */
     /* The features that have a fused multiply-add and rounding to an integer as one instruction; NULL: all

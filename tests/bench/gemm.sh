@@ -191,7 +191,7 @@ expect 1 '' 'not a file of uk bench --json' gemm --shapes tiny.txt --compare bad
 expect 1 '' 'old.json: cannot read' gemm --shapes tiny.txt --compare old.json
 expect 2 '' "unknown set 'three'" gemm --shapes tiny.txt --set one,three
 expect 2 '' "no library's name begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib
-expect 2 '' 'type=w2 is unknown; use one of f32, f64, u8i8, i8i8, bf16, f16' gemm --type w2
+expect 2 '' 'type=w2 is unknown; did you mean w4; use one of f32, f64, u8i8, i8i8, bf16, f16, w4, w8' gemm --type w2
 expect 2 '' 'seed is only for --sweep' gemm --seed=1
 expect 2 '' 'sweep draws the shapes; leave out --shapes' gemm --sweep --shapes tiny.txt
 expect 2 '' "unknown set 'dense'; the sets are general, rows" gemm --sweep=1 --set dense

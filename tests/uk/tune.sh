@@ -57,7 +57,7 @@ expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
 
 # A search: the result applies and is right; every trial is logged, auto first. In `some` the next search covers this.
 product=$([[ $all ]] && echo matmul.uk || echo matmul_nt.uk)
-expect 0 'schedules measured in' tune $product "${small[@]}" --trials=$([[ $all ]] && echo 30 || echo 28) --log=one.jsonl -o one.uk
+expect 0 'schedules measured in' tune $product "${small[@]}" --trials=48 --log=one.jsonl -o one.uk
 cp err one.err
 [[ -s out ]] && fail 'with -o something was printed on standard output'
 expect 0 '^$' run $product "${small[@]}" --schedule=one.uk --check
@@ -74,7 +74,7 @@ END
 # out. With this number of trials all starts are among them, however many kernels are excluded, which depends on
 # measurements.
 if [[ $all ]]; then
-    expect 0 'schedules measured in' tune matmul_nt.uk "${small[@]}" --trials=30 --log=expensive.jsonl -o expensive.uk
+    expect 0 'schedules measured in' tune matmul_nt.uk "${small[@]}" --trials=48 --log=expensive.jsonl -o expensive.uk
 else
     cp one.jsonl expensive.jsonl
     cp one.err err
