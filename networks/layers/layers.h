@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room layers: the meaning of operators. It uses graph, language and interpret. Each operator is a row of
- * operators.def: its attributes, the rule for its result's type and shape, and the statements of the tensor
- * language that compute it, or the nodes that take its place (expand.c). Data: struct uk_operator, a row;
- * uk_writer, a tensor program under construction.
+ * Room layers: the meaning of operators. It uses graph, rewrite, language and interpret. Each operator is a
+ * row of operators.def: its attributes, the rule for its result's type and shape, and the statements of the
+ * tensor language that compute it, or the nodes that take its place (expand.c). Data: struct uk_operator, a
+ * row; uk_writer, a tensor program under construction.
  */
 #ifndef UK_LAYERS_H
 #define UK_LAYERS_H

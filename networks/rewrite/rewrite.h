@@ -50,4 +50,33 @@ enum uk_status uk_requantize_bias(struct uk_graph *g, const struct uk_graph_node
 
 enum uk_status uk_rewrite_quantized(struct uk_graph *g);
 
+/* ---- blocks.c: weights of 4 or 8 bits in blocks of rows, as BlockMatMul reads them ---- */
+
+/* Elements between those of neighbouring rows, or blocks of rows, and columns. */
+struct uk_block_strides {
+    int64_t row, column;
+};
+
+/* Constant weights of a product with N columns, which sums over `rows`. Each block of rows of a column has a
+ * scale and a zero point: a weight w is worth (w - zero) * scale. */
+struct uk_weight_blocks {
+    const struct uk_graph_value *weights; /* bytes */
+    const struct uk_graph_value *scales;  /* f32 */
+    const struct uk_graph_value *zeros;   /* stored as the weights are, or f32; NULL: all are equal */
+    bool has_middle;                      /* without `zeros`: they are half of the range, else 0 */
+    bool is_signed;                       /* both are signed, and half of the range is added to both */
+    bool is_packed; /* two elements of 4 bits in a byte, the first one in the low half */
+    int bits;
+    int64_t rows, columns, block;
+    struct uk_block_strides weight, scale, zero;
+};
+
+/* True for blocks of as many rows that BlockMatMul has statements for. */
+bool uk_is_block_supported(int64_t block, int bits);
+/* Blocks per column; the last one may have fewer rows. */
+int64_t uk_count_blocks(const struct uk_weight_blocks *b);
+/* Makes the inputs of BlockMatMul that follow x: weights, scales, and offsets or NULL. */
+enum uk_status uk_lay_out_blocks(struct uk_graph *g, const struct uk_weight_blocks *b,
+                                 struct uk_graph_value *out[3]);
+
 #endif
