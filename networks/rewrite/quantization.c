@@ -14,6 +14,7 @@ void uk_know_constants(struct uk_graph *g) {
             continue;
         v->data = a->tensor->data;
         v->type = a->tensor->type;
+        v->is_nibble = a->tensor->is_nibble;
         v->rank = a->tensor->rank;
         v->has_shape = true;
         memcpy(v->extent, a->tensor->extent, sizeof v->extent);

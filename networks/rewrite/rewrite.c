@@ -36,5 +36,7 @@ enum uk_status uk_rewrite_remove_dead(struct uk_graph *g) {
 enum uk_status uk_rewrite(struct uk_graph *g) {
     enum uk_status s = uk_rewrite_quantized(g);
 
+    if (!s)
+        s = uk_rewrite_weights(g);
     return s ? s : uk_rewrite_remove_dead(g);
 }

@@ -2,8 +2,8 @@
 /*
  * Room rewrite: replaces groups of nodes by fewer, larger operators, and removes nodes whose results nobody
  * reads. It uses graph. An operator between DequantizeLinear and QuantizeLinear becomes the operator on
- * bytes; a normalization becomes part of the convolution before it, and a chain that computes one becomes one
- * operator.
+ * bytes; a product with dequantized weights becomes one with weights of few bits; a normalization becomes
+ * part of the convolution before it, and a chain that computes one becomes one operator.
  */
 #ifndef UK_REWRITE_H
 #define UK_REWRITE_H
@@ -78,5 +78,9 @@ int64_t uk_count_blocks(const struct uk_weight_blocks *b);
 /* Makes the inputs of BlockMatMul that follow x: weights, scales, and offsets or NULL. */
 enum uk_status uk_lay_out_blocks(struct uk_graph *g, const struct uk_weight_blocks *b,
                                  struct uk_graph_value *out[3]);
+
+/* ---- weights.c: call it when constants are known ---- */
+
+enum uk_status uk_rewrite_weights(struct uk_graph *g);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products with weights of four or eight bits, with a scale and a zero point per block of rows: MatMulNBits
- * of com.microsoft, and BlockMatMul, which it becomes. Weights keep their bits, in the
+ * of com.microsoft, and BlockMatMul, which it and rewrite/weights.c become. Weights keep their bits, in the
  * order in which kernels read them; zero points become offsets of f32.
  */
 #include <inttypes.h>
@@ -88,7 +88,8 @@ enum uk_status uk_infer_block_matmul(struct uk_graph *g, struct uk_graph_node *n
         return s;
     const struct uk_graph_value *x = n->input[0];
     const int64_t rows = uk_attribute_int(n, "rows", 0), columns = n->input[1]->extent[2];
-    if (x->rank < 1 || x->type != UK_F32 || x->extent[x->rank - 1] != rows)
+    if (x->rank < 1 || x->type != UK_F32 || x->extent[x->rank - 1] != rows ||
+        (uk_attribute_int(n, "is_gemm", 0) && x->rank != 2))
         return uk_graph_fail(g, UK_REFUSED, n,
                              "%s of shape %s cannot be multiplied by weights of shape %" PRId64 "x%" PRId64,
                              uk_type_name(x->type), uk_value_shape(x), rows, columns);
