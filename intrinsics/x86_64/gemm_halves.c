@@ -19,9 +19,9 @@
  * of f32. vdpbf16ps takes 56 cycles for that pair where a core has one every second cycle, 14 where it has
  * two a cycle.
  *
- * Edges: up to one vector of columns takes half of the multiply-adds; columns are masked. AVX2 has a loop for
- * each number of rows; AVX-512, which has more rows, one for all of them, and one that ends each term after
- * the last row. Of a last single term of bf16 the second half of B's words is not used.
+ * Edges: up to one vector of columns takes half of the multiply-adds; columns are masked. There is a loop for
+ * each number of rows: branches between rows would take a port of multiply-adds. Of a last single term of
+ * bf16 the second half of B's words is not used.
  */
 #include "halves_vectors.h"
 #include "registry/kernel_contract.h"
@@ -144,30 +144,27 @@ INLINE void columns(int rows, const struct terms *a, int64_t k, const uint16_t *
 INLINE void all_columns(int rows, const struct terms *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
                         int64_t acc, int64_t nr) {
     switch (rows) {
-    case MR:
-        columns(MR, a, k, b, c, ldc, acc, nr);
+#define ROWS(n)                               \
+    case n:                                   \
+        columns(n, a, k, b, c, ldc, acc, nr); \
         break;
 #ifdef UK_ISA_avx512
-    default:
-        columns(rows, a, k, b, c, ldc, acc, nr);
-        break;
-#else
-    case 5:
-        columns(5, a, k, b, c, ldc, acc, nr);
-        break;
-    case 4:
-        columns(4, a, k, b, c, ldc, acc, nr);
-        break;
-    case 3:
-        columns(3, a, k, b, c, ldc, acc, nr);
-        break;
-    case 2:
-        columns(2, a, k, b, c, ldc, acc, nr);
-        break;
+        ROWS(14)
+        ROWS(13)
+        ROWS(12)
+        ROWS(11)
+        ROWS(10)
+        ROWS(9)
+        ROWS(8)
+        ROWS(7)
+#endif
+        ROWS(6)
+        ROWS(5)
+        ROWS(4)
+        ROWS(3)
+        ROWS(2)
     default:
         columns(1, a, k, b, c, ldc, acc, nr);
-        break;
-#endif
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the kernel of a product of low precision. Each kernel is one way: its own instructions by its row
- * of kernels.def and the machine's, a call per tile, C once per block of k, B from L2 for each panel of rows
- * after the first, and the copies of A and B.
- * Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape agree.
+ * of kernels.def and the machine's, and conversions, or, if it takes longer, reading B, once from where it is
+ * and from L2 for each further panel of rows; a call per tile, C once per block of k, and the copies of A and
+ * B. Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape
+ * agree.
  */
 #include <limits.h>
 #include "gemm/low.h"
@@ -16,17 +17,45 @@ static double cycles_of(const struct gemm_type *t, double loads, double other) {
 }
 
 /* Cycles of packing `lines` lines of k elements, for groups of kr terms. Groups are stored one by one if a
- * line's elements are contiguous. Without a kernel, elements are loaded and stored one by one. */
+ * line's elements are contiguous. Without a kernel, elements are loaded and stored one by one. Converted
+ * elements take three instructions each if they are transposed, else one (measured). */
 static double pack_cycles(const struct gemm_type *t, const struct gemm_tile *tile, int64_t lines, int64_t k,
                           bool along_k) {
     const int kr = tile->kr;
-    const struct uk_kernel *pack = tile->left == t->left ? uk_gemm_group_pack(t, kr, along_k) : NULL;
+    const struct uk_kernel *pack = uk_gemm_group_pack(t, kr, along_k);
     const double groups = (double)uk_ceil_div(k, kr);
 
+    if (tile->left != t->left) /* converted, and transposed by the kernels that pack f32 */
+        return (double)(lines * k) * cycles_of(t, 0, along_k ? 3 : 1);
     if (!pack)
         return (double)(lines * k) * 2;
     return groups * (double)uk_ceil_div(lines, along_k ? pack->mr : pack->nr) *
            uk_max_real(1, cycles_of(t, pack->loads, pack->other));
+}
+
+/* Cycles of a kernel's conversions to f32: all of B for each panel of rows, all of A for each panel of
+ * columns. They take ports of multiply-adds: an f16 two instructions, a bf16 one, and one more in A. */
+static double conversion_cycles(const struct gemm_product *p, const struct gemm_way *w, int64_t panels) {
+    const struct gemm_type *t = p->type;
+    const struct uk_kernel *k = w->tile->kernel[w->form];
+    const struct uk_vectors *v = uk_core_vectors(&t->machine->core, INT_MAX);
+    const int each = t->left == UK_ELEMENT_F16 ? 2 : 1;
+
+    if (!t->is_widened || w->tile->left != t->left || uk_product_kernel(k).unit != UK_UNIT_VECTORS)
+        return 0;
+    const int64_t elements = panels * p->n * each + uk_ceil_div(p->n, w->tile->nr) * p->m * 2;
+
+    return (double)(elements * p->k) / (v->bytes / (int)sizeof(float)) / uk_ports_rate(&v->fma);
+}
+
+/* Cycles in which a B that L2 does not hold comes from the last cache or memory. */
+static double b_cycles(const struct gemm_product *p, const struct gemm_way *w) {
+    const struct uk_machine *m = p->type->machine;
+    const int64_t bytes = p->n * p->k * uk_element_bytes(w->tile->right);
+
+    if (bytes <= m->cache[UK_L2].size)
+        return 0;
+    return (double)bytes / (bytes <= m->cache[UK_LLC].size ? m->cache[UK_LLC].bytes : m->uncore.bytes);
 }
 
 static double way_cycles(const struct gemm_product *p, const struct gemm_way *w) {
@@ -40,8 +69,9 @@ static double way_cycles(const struct gemm_product *p, const struct gemm_way *w)
     double cycles = uk_product_iteration(core, vectors, &kernel, w->rows, p->m, p->n) *
                     (double)uk_ceil_div(p->k, w->tile->kr);
 
-    cycles += (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
-    cycles += (double)((panels - 1) * p->n * p->k * uk_element_bytes(w->tile->right)) / core->l2.bytes;
+    cycles = uk_max_real(cycles + conversion_cycles(p, w, panels),
+                         (double)(panels * p->n * p->k * uk_element_bytes(w->tile->right)) / core->l2.bytes);
+    cycles += b_cycles(p, w) + (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
     cycles += pack_cycles(t, w->tile, p->n, p->k, p->b_columns);
     if (w->a == UK_PANELS)
         cycles += pack_cycles(t, w->tile, p->m, p->k, !p->a_columns);
