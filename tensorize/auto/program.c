@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules a program without steps: multiplies out differences, inlines elementwise stages into their only
- * reader, gives the others a kernel and tiles, and computes elementwise stages that follow a sum tile by
- * tile, as soon as a tile is complete.
+ * Schedules a program without steps: multiplies out differences, converts factors, inlines elementwise stages
+ * into their only reader, gives the others a kernel and tiles, and computes elementwise stages that follow a
+ * sum tile by tile, as soon as a tile is complete.
  */
 #include <math.h>
 #include <string.h>
@@ -42,58 +42,83 @@ static struct uk_step *step_of(struct uk_schedule *s, enum uk_step_kind kind, st
     return step;
 }
 
-/* ---- differences under sums ---- */
+/* ---- parts of sums ---- */
 
-/* Cycles of the parts: the kernel's, and those of the sums of single factors. Elementwise stages follow
- * either form. Infinite: no kernel computes the products. */
-static enum uk_status cycles_of_parts(struct uk_schedule *s, const struct uk_multiplied *made,
+/* A step that makes parts of a stage. */
+struct rewriting {
+    enum uk_step_kind step;
+    enum uk_status (*make)(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                           struct uk_parts *out);
+    int after; /* number of parts after the sum of products; they are elementwise, as what follows either form
+                */
+    const char *what;
+};
+
+static const struct rewriting rewritings[] = {
+    {UK_STEP_MULTIPLY_OUT, uk_multiply_out, 1, "its differences are multiplied out"},
+    {UK_STEP_WIDEN, uk_widen_factors, 0, "its factors are converted to f32 first"},
+};
+
+/* Cycles of a part before the products: plain loops, and storing and reading what half of L2 does not hold.
+ */
+static double cycles_before(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_machine *m = &s->target->machine;
+    const struct uk_tensor *x = st->operand[0].tensor;
+    const double bytes = uk_elements(s, x) * (double)uk_type_bytes(x->type);
+
+    return uk_plain_cycles(s, st) +
+           (bytes > (double)m->cache[UK_L2].size / 2 ? 2 * bytes / m->cache[UK_LLC].bytes : 0);
+}
+
+/* Cycles of the kernel of the products, and of the parts before. Infinite: no kernel computes the products.
+ */
+static enum uk_status cycles_of_parts(struct uk_schedule *s, const struct uk_parts *made, int after,
                                       double *cycles) {
-    struct uk_stage *product = made->part[made->count - 2];
+    const int product = made->count - 1 - after;
 
     *cycles = HUGE_VAL;
-    if (uk_is_as_written(s, product->name))
+    if (uk_is_as_written(s, made->part[product]->name))
         return UK_OK;
-    const enum uk_status status = uk_best_kernel_cycles(s, product, cycles);
-    for (int i = 0; i < made->count - 2; i++)
-        *cycles += uk_plain_cycles(s, made->part[i]);
+    const enum uk_status status = uk_best_kernel_cycles(s, made->part[product], cycles);
+    for (int i = 0; i < product; i++)
+        *cycles += cycles_before(s, made->part[i]);
     return status;
 }
 
-static enum uk_status apply_multiply_out(struct uk_schedule *s, struct uk_stage *st) {
+static enum uk_status apply(struct uk_schedule *s, struct uk_stage *st, const struct rewriting *r) {
     if (s->report)
-        uk_put(s->report, "stage %s: its differences are multiplied out\n", st->name);
-    return uk_apply_one(s, step_of(s, UK_STEP_MULTIPLY_OUT, st));
+        uk_put(s->report, "stage %s: %s\n", st->name, r->what);
+    return uk_apply_one(s, step_of(s, r->step, st));
 }
 
 /* Applies the step if it saves time. The parts made here serve the estimate alone. */
-static enum uk_status multiply_out(struct uk_schedule *s, struct uk_stage *st) {
+static enum uk_status rewrite(struct uk_schedule *s, struct uk_stage *st, const struct rewriting *r) {
     struct uk_buffer *const buffers = s->buffers;
-    struct uk_multiplied made;
+    struct uk_parts made;
     double written, cycles;
-    enum uk_status status = uk_multiply_out(s, st, st->statement->at, &made);
+    enum uk_status status = r->make(s, st, st->statement->at, &made);
 
     if (status == UK_REFUSED || status == UK_UNSUPPORTED)
         return uk_context_forget(s->context), UK_OK;
     if (status || (status = uk_best_kernel_cycles(s, st, &written)) ||
-        (status = cycles_of_parts(s, &made, &cycles)))
+        (status = cycles_of_parts(s, &made, r->after, &cycles)))
         return status;
-    for (int i = 0; i < made.count; i++)
-        made.part[i]->is_gone = true;
-    s->buffers = buffers;
+    uk_forget_parts(s, &made, buffers);
     if (isinf(written))
         written = uk_can_use_plain_loops(s) ? uk_plain_cycles(s, st) : HUGE_VAL;
-    return cycles < written ? apply_multiply_out(s, st) : UK_OK;
+    return cycles < written ? apply(s, st, r) : UK_OK;
 }
 
-/* Multiplies out sums of products of differences, if a kernel then computes the sum of products, and that and
- * the other sums take fewer cycles than the sum as written. */
-static enum uk_status multiply_out_stages(struct uk_schedule *s) {
+/* Replaces sums by parts that take less time. */
+static enum uk_status replace_sums(struct uk_schedule *s) {
     enum uk_status status = UK_OK;
 
     for (struct uk_stage *st = s->stages, *next; st && !status; st = next) {
         next = st->next;
-        if (st->statement->reduce == UK_REDUCE_SUM && !uk_is_empty(st) && !uk_is_as_written(s, st->name))
-            status = multiply_out(s, st);
+        if (st->statement->reduce != UK_REDUCE_SUM || uk_is_empty(st) || uk_is_as_written(s, st->name))
+            continue;
+        for (size_t i = 0; i < sizeof rewritings / sizeof *rewritings && !status && !st->is_gone; i++)
+            status = rewrite(s, st, &rewritings[i]);
     }
     return status;
 }
@@ -429,7 +454,7 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
 
 enum uk_status uk_auto_schedule(struct uk_schedule *s) {
     s->is_automatic = true;
-    enum uk_status status = multiply_out_stages(s);
+    enum uk_status status = replace_sums(s);
     if (!status)
         status = uk_inline_stages(s);
     for (struct uk_stage *st = s->stages; st && !status; st = st->next)

@@ -33,22 +33,12 @@ static enum uk_status refuse(const struct multiplying *m, const char *what) {
 
 /* ---- recognition ---- */
 
-static bool mentions(const struct uk_expr *e, const struct uk_var *v) {
-    bool found = e->op == UK_E_INDEX && uk_mentions(e->index, v);
-
-    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims && !found; d++)
-        found = uk_mentions(e->access.index[d], v);
-    for (int i = 0; i < 3 && !found; i++)
-        found = e->arg[i] && mentions(e->arg[i], v);
-    return found;
-}
-
 /* True if the value is not the same in all terms of the sum. */
 static bool varies(const struct uk_statement *t, const struct uk_expr *e) {
     bool found = false;
 
     for (int i = 0; i < t->reduced && !found; i++)
-        found = mentions(e, t->reduced_iterator[i]);
+        found = uk_expr_mentions(e, t->reduced_iterator[i]);
     return found;
 }
 
@@ -58,17 +48,6 @@ static struct factor factor_of(const struct uk_statement *t, struct uk_expr *e) 
     if (e->op == UK_E_ADD && !varies(t, e->arg[0]))
         return (struct factor){.base = e->arg[1], .zero = e->arg[0], .is_added = true};
     return (struct factor){.base = e};
-}
-
-/* True if no step has changed the stage: the new stages are made of its statement. */
-static bool is_as_written(const struct uk_stage *st) {
-    bool same = !st->parent && st->source == st->statement && st->loops == st->iterators;
-
-    for (int i = 0; i < st->loops && same; i++)
-        same = st->loop[i]->iterator == i && st->loop[i]->kind == UK_LOOP_SERIAL;
-    for (int o = 0; o < st->operands && same; o++)
-        same = st->operand[o].tensor == (o ? st->operand[o].expr->access.tensor : st->statement->left.tensor);
-    return same;
 }
 
 static enum uk_status check(struct multiplying *m) {
@@ -90,7 +69,7 @@ static enum uk_status check(struct multiplying *m) {
         return refuse(m, "a `where` selects the terms, so that their number is not known");
     if (uk_scatters(t))
         return refuse(m, "the output has an element of a tensor as a subscript; use a temp");
-    if (!is_as_written(st))
+    if (!uk_is_unchanged(st))
         return refuse(m, "another step has changed the stage; put this step before it");
     for (const struct uk_stage *c = m->s->stages; c; c = c->next)
         if (c->parent == st)
@@ -142,16 +121,6 @@ static struct uk_expr *number_of_terms(const struct multiplying *m) {
     return cast;
 }
 
-/* The element of the buffer of a sum: the sum's iterators are the output's. */
-static struct uk_expr *element(const struct multiplying *m, const struct uk_statement *sum) {
-    struct uk_expr *e = uk_alloc(m->s->arena, sizeof *e);
-
-    if (!e)
-        return NULL;
-    *e = (struct uk_expr){.op = UK_E_ACCESS, .type = sum->left.tensor->type, .depth = 1, .at = m->at};
-    return uk_statement_element(m->s, sum, sum->left.tensor, &e->access) ? e : NULL;
-}
-
 /* value - zero * by, or value + zero * by. */
 static struct uk_expr *less(const struct multiplying *m, struct uk_expr *value, const struct factor *f,
                             struct uk_expr *by) {
@@ -160,13 +129,13 @@ static struct uk_expr *less(const struct multiplying *m, struct uk_expr *value, 
 
 static struct uk_expr *combined(const struct multiplying *m) {
     const struct factor *a = &m->factor[0], *b = &m->factor[1];
-    struct uk_expr *e = element(m, m->product), *row;
+    struct uk_expr *e = uk_element_of(m->s, m->product, m->at), *row;
 
     if (a->zero)
-        e = less(m, e, a, element(m, b->sum));
+        e = less(m, e, a, uk_element_of(m->s, b->sum, m->at));
     if (!b->zero)
         return e;
-    row = element(m, a->sum);
+    row = uk_element_of(m->s, a->sum, m->at);
     if (a->zero)
         row = less(m, row, a, number_of_terms(m));
     return less(m, e, b, row);
@@ -174,22 +143,10 @@ static struct uk_expr *combined(const struct multiplying *m) {
 
 /* ---- stages ---- */
 
-static enum uk_status add_stage(struct multiplying *m, struct uk_statement *t, struct uk_multiplied *out) {
-    struct uk_stage **end = &out->part[out->count];
-
-    if (!t)
-        return uk_out_of_memory(m->s->context);
-    t->next = NULL;
-    t->ranges = 0;
-    const enum uk_status status = uk_stage_create(m->s, t, &end);
-    out->count += !status;
-    return status;
-}
-
 /* Adds the sum of `term` over the statement's terms, into a buffer over the left iterators that occur in
  * `term`. */
 static enum uk_status add_sum(struct multiplying *m, struct uk_expr *term, const char *suffix,
-                              struct uk_statement **made, struct uk_multiplied *out) {
+                              struct uk_statement **made, struct uk_parts *out) {
     const struct uk_statement *from = m->statement;
     struct uk_statement *t = *made = uk_alloc(m->s->arena, sizeof *t);
     struct uk_tensor *x;
@@ -207,7 +164,7 @@ static enum uk_status add_sum(struct multiplying *m, struct uk_expr *term, const
     t->assign = UK_ASSIGN;
     t->right = term;
     for (int i = 0; i < from->iterators; i++) {
-        if (i < from->left_iterators && !mentions(term, from->iterator[i]))
+        if (i < from->left_iterators && !uk_expr_mentions(term, from->iterator[i]))
             continue;
         left += i < from->left_iterators;
         t->iterator[kept] = from->iterator[i];
@@ -219,10 +176,10 @@ static enum uk_status add_sum(struct multiplying *m, struct uk_expr *term, const
         return refuse(m, "a factor is the same for all elements of the output");
     if (!(x = uk_statement_buffer(m->s, t, name)) || !uk_statement_element(m->s, t, x, &t->left))
         return uk_out_of_memory(m->s->context);
-    return add_stage(m, t, out);
+    return uk_add_part(m->s, t, out);
 }
 
-static enum uk_status add_final(struct multiplying *m, struct uk_multiplied *out) {
+static enum uk_status add_final(struct multiplying *m, struct uk_parts *out) {
     struct uk_statement *t = uk_alloc(m->s->arena, sizeof *t);
 
     if (!t)
@@ -233,13 +190,13 @@ static enum uk_status add_final(struct multiplying *m, struct uk_multiplied *out
     t->iterators = t->left_iterators;
     if (!(t->right = combined(m)))
         return uk_out_of_memory(m->s->context);
-    const enum uk_status status = add_stage(m, t, out);
+    const enum uk_status status = uk_add_part(m->s, t, out);
     if (!status)
         out->part[out->count - 1]->needs = m->stage->needs;
     return status;
 }
 
-static enum uk_status make_parts(struct multiplying *m, struct uk_multiplied *out) {
+static enum uk_status make_parts(struct multiplying *m, struct uk_parts *out) {
     struct factor *a = &m->factor[0], *b = &m->factor[1];
     enum uk_status status = check(m);
 
@@ -255,41 +212,13 @@ static enum uk_status make_parts(struct multiplying *m, struct uk_multiplied *ou
 }
 
 enum uk_status uk_multiply_out(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
-                               struct uk_multiplied *out) {
+                               struct uk_parts *out) {
     struct multiplying m = {.s = s, .stage = st, .statement = st->statement, .at = at};
     struct uk_buffer *const buffers = s->buffers;
 
-    *out = (struct uk_multiplied){0};
+    *out = (struct uk_parts){0};
     const enum uk_status status = make_parts(&m, out);
-    if (status) {
-        for (int i = 0; i < out->count; i++)
-            out->part[i]->is_gone = true;
-        s->buffers = buffers;
-    }
-    return status;
-}
-
-enum uk_status uk_apply_multiply_out(struct uk_schedule *s, struct uk_step *step) {
-    struct uk_stage *st = uk_stage_find(s, step->subject), **at = &s->stages;
-    const char *near = st ? NULL : uk_closest_stage(s, step->subject);
-    struct uk_multiplied made;
-
-    if (!st)
-        return uk_fail(s->context, UK_REFUSED, step->at,
-                       "multiply_out: there is no stage %s%s%s; name one of the statements", step->subject,
-                       near ? "; did you mean " : "", near ? near : "");
-    const enum uk_status status = uk_multiply_out(s, st, step->at, &made);
     if (status)
-        return status;
-    while (*at != st)
-        at = &(*at)->next;
-    for (int i = 0; i < made.count; i++) {
-        *at = made.part[i];
-        at = &made.part[i]->next;
-    }
-    *at = st->next;
-    st->is_gone = true;
-    if (s->last == st)
-        s->last = NULL;
-    return UK_OK;
+        uk_forget_parts(s, out, buffers);
+    return status;
 }

@@ -116,18 +116,33 @@ void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
 enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
                               const char *step);
 
-/* ---- multiply_out.c ---- */
+/* ---- parts.c: stages that replace a stage ---- */
 
-/* Makes the stages that replace the stage: one or two sums of single factors, the sum of products, and the
- * stage that combines them. Neither the list of stages nor `st` changes. UK_REFUSED: the step does not
- * apply to the stage. */
-enum { UK_MAX_MULTIPLIED = 4 };
-struct uk_multiplied {
+enum { UK_MAX_PARTS = 4 };
+struct uk_parts {
     int count;
-    struct uk_stage *part[UK_MAX_MULTIPLIED]; /* in the order of execution; the last two as listed above */
+    struct uk_stage *part[UK_MAX_PARTS]; /* in the order of execution */
 };
+bool uk_expr_mentions(const struct uk_expr *e, const struct uk_var *v);
+/* True if no step has changed the stage, so that parts can be made of its statement. */
+bool uk_is_unchanged(const struct uk_stage *st);
+/* An access to the statement's element of its buffer: the iterators are the output's. NULL: no memory. */
+struct uk_expr *uk_element_of(struct uk_schedule *s, const struct uk_statement *t, struct uk_position at);
+/* Makes the statement's stage. UK_OUT_OF_MEMORY also if t is NULL. */
+enum uk_status uk_add_part(struct uk_schedule *s, struct uk_statement *t, struct uk_parts *out);
+/* Undoes what made the parts; buffers: the schedule's before. */
+void uk_forget_parts(struct uk_schedule *s, const struct uk_parts *made, struct uk_buffer *buffers);
+void uk_replace_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_parts *made);
+
+/* ---- multiply_out.c, widen.c ---- */
+
+/* uk_multiply_out: makes one or two sums of single factors, the sum of products, and the stage that combines
+ * them. uk_widen_factors: makes the stages that convert one or two factors, and the sum of their products.
+ * Neither the list of stages nor `st` changes. UK_REFUSED: the step does not apply to the stage. */
 enum uk_status uk_multiply_out(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
-                               struct uk_multiplied *out);
+                               struct uk_parts *out);
+enum uk_status uk_widen_factors(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                                struct uk_parts *out);
 
 /* ---- reset.c ---- */
 

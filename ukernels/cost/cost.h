@@ -33,9 +33,9 @@ enum {
 #include "thresholds.def"
 
 /* Numbers of instructions on vectors of one width. `load` counts those of `merge` too: loads that fill only a
- * part of a register, and may take a further port for it. `other`: instructions that are issued, but occupy
- * no port that is a bottleneck. `bf16`: dot products of pairs of bf16, where cores have an own rate for them.
- * `tile`, `tile_load`: products and loads of matrix tiles. */
+ * part of a register, and may take a further port for it, as conversions of f16 and bf16 do. `other`:
+ * instructions that are issued, but occupy no port that is a bottleneck. `bf16`: dot products of pairs of
+ * bf16, where cores have an own rate for them. `tile`, `tile_load`: products and loads of matrix tiles. */
 struct uk_counts {
     double fma, load, shuffle, merge, other, bf16, tile, tile_load;
 };
@@ -64,6 +64,9 @@ struct uk_product_kernel {
     /* Vector instructions of a k iteration of a whole group. `merges`: loads of A that fill a part of a
      * register. `shuffles`: broadcasts of elements of A that one load has loaded for several k iterations. */
     double fma, loads, merges, shuffles, other;
+    /* Instructions of a kernel that converts f16 or bf16 to f32, per k iteration of a whole group: for B,
+     * whatever the number of rows, and for A. They take the ports of `merge`. */
+    double converts_b, converts_a;
     enum uk_unit unit; /* of fma; loads of a kernel for tiles are loads of tiles */
 };
 

@@ -13,10 +13,27 @@
 /* Groups of k iterations in a product of two matrix tiles. */
 enum { TILE_GROUPS = 16 };
 
+/* Terms of A that a kernel converts at a time. */
+enum { CONVERTED_TERMS = 64 };
+
 static enum uk_unit unit_of(const struct uk_kernel *k) {
     return uk_kernel_state(k) == UK_STATE_TILES          ? UK_UNIT_TILES
            : strstr(uk_kernel_features(k), "avx512bf16") ? UK_UNIT_BF16
                                                          : UK_UNIT_VECTORS;
+}
+
+/* A vector of f16 takes as long as three instructions (measured on Emerald Rapids; it consists of two), one
+ * of bf16 one. All of B's panel is converted for each group of rows, A's rows once for all columns of a
+ * group, with a store. After each CONVERTED_TERMS terms the sums are added to C: a load, an addition and a
+ * store. */
+static void set_conversions(const struct uk_kernel *k, struct uk_product_kernel *p) {
+    const enum uk_element element = uk_kernel_operation(k)->element;
+    const bool is_f16 = element == UK_ELEMENT_F16_F32;
+
+    if ((!is_f16 && element != UK_ELEMENT_BF16) || strstr(uk_kernel_features(k), "bf16"))
+        return;
+    p->converts_b = p->vectors * (is_f16 ? 3 : 1);
+    p->converts_a = p->fma / p->nr * 2 + p->fma * 3 / CONVERTED_TERMS;
 }
 
 /* Kernels that compute all rows in one call have rows that share a vector, and shuffle what they loaded.
@@ -41,6 +58,7 @@ struct uk_product_kernel uk_product_kernel(const struct uk_kernel *k) {
     *(all_rows ? &p.shuffles : &p.other) = uk_kernel_other(k);
     if (p.shares_vectors)
         p.merges = form == UK_OP_SMALL ? of_a - of_a / step : step == 2 ? of_a : 0;
+    set_conversions(k, &p);
     return p;
 }
 
@@ -63,7 +81,9 @@ struct uk_counts uk_product_counts(const struct uk_product_kernel *k, double row
 
     if (k->unit == UK_UNIT_TILES)
         return (struct uk_counts){.tile = products, .tile_load = loads, .other = k->other * part};
-    struct uk_counts n = {.load = loads, .shuffle = shuffles, .other = k->other * part};
+    const double converts = k->converts_b * used + k->converts_a * part;
+    struct uk_counts n = {
+        .load = loads, .shuffle = shuffles, .merge = converts, .other = k->other * part + converts};
 
     *(k->unit == UK_UNIT_BF16 ? &n.bf16 : &n.fma) = products;
     return n;

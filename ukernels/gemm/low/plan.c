@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the kernel of a product of low precision. Each kernel is one way: its own instructions by its row
- * of kernels.def and the machine's, and conversions, or, if it takes longer, reading B, once from where it is
- * and from L2 for each further panel of rows; a call per tile, C once per block of k, and the copies of A and
+ * of kernels.def and the machine's or, if that takes longer, reading B from L2 for each panel of rows; B once
+ * from beyond L2; a call per tile; C once per block of k; and the copies of A and
  * B. Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape
  * agree.
  */
@@ -33,21 +33,6 @@ static double pack_cycles(const struct gemm_type *t, const struct gemm_tile *til
            uk_max_real(1, cycles_of(t, pack->loads, pack->other));
 }
 
-/* Cycles of a kernel's conversions to f32: all of B for each panel of rows, all of A for each panel of
- * columns. They take ports of multiply-adds: an f16 two instructions, a bf16 one, and one more in A. */
-static double conversion_cycles(const struct gemm_product *p, const struct gemm_way *w, int64_t panels) {
-    const struct gemm_type *t = p->type;
-    const struct uk_kernel *k = w->tile->kernel[w->form];
-    const struct uk_vectors *v = uk_core_vectors(&t->machine->core, INT_MAX);
-    const int each = t->left == UK_ELEMENT_F16 ? 2 : 1;
-
-    if (!t->is_widened || w->tile->left != t->left || uk_product_kernel(k).unit != UK_UNIT_VECTORS)
-        return 0;
-    const int64_t elements = panels * p->n * each + uk_ceil_div(p->n, w->tile->nr) * p->m * 2;
-
-    return (double)(elements * p->k) / (v->bytes / (int)sizeof(float)) / uk_ports_rate(&v->fma);
-}
-
 /* Cycles in which a B that L2 does not hold comes from the last cache or memory. */
 static double b_cycles(const struct gemm_product *p, const struct gemm_way *w) {
     const struct uk_machine *m = p->type->machine;
@@ -69,7 +54,7 @@ static double way_cycles(const struct gemm_product *p, const struct gemm_way *w)
     double cycles = uk_product_iteration(core, vectors, &kernel, w->rows, p->m, p->n) *
                     (double)uk_ceil_div(p->k, w->tile->kr);
 
-    cycles = uk_max_real(cycles + conversion_cycles(p, w, panels),
+    cycles = uk_max_real(cycles,
                          (double)(panels * p->n * p->k * uk_element_bytes(w->tile->right)) / core->l2.bytes);
     cycles += b_cycles(p, w) + (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
     cycles += pack_cycles(t, w->tile, p->n, p->k, p->b_columns);
