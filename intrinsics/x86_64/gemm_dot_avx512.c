@@ -6,30 +6,30 @@
  *
  * vpdpbusd multiplies u8 by i8, UK_OP_igemm's bytes. The others flip the highest bit of b, which adds 128
  * (UK_OP_i8gemm, whose b becomes the u8) or takes 128 away (UK_OP_u8gemm, whose b becomes the i8); of_a is
- * the sum of a, row i in lane i, by a product with ones:
+ * the sum of a, row i in lane i, by products with ones:
  *
  *     sum of a * b = sum of a * (b + 128) - 128 * sum of a = sum of a * (b - 128) + 128 * sum of a
  *
- * With the rows of A in place it is a that is flipped, row by row (UK_OP_i8gemm_ra, whose a becomes the u8;
- * UK_OP_u8gemm_ra, whose a becomes the i8); of_b is the sums of b, by two products with ones:
+ * All wraps at 2^32, as i32 does. In panels of A a vector has a group of each row, which one product adds to
+ * of_a. Rows in place are read once before the loop, 64 bytes of a row by one product, and the sums begin
+ * with the correction: no register keeps it.
  *
- *     sum of a * b = sum of (a + 128) * b - 128 * sum of b = sum of (a - 128) * b + 128 * sum of b
- *
- * All wraps at 2^32, as i32 does.
- *
- * Bound, for two vectors: 28 products and 16 loads per group for 14 rows; 25 products, 15 loads and 2 flips
- * for 12. At two 512-bit products and two loads a cycle the products for 14 rows take 14 cycles: 128
- * multiply-adds of bytes a cycle, 64 of bf16. Those for 12 rows, with the flips, take 13.5 cycles: 114. 28
- * accumulators hide the latency of 5 cycles, for which ten would do. 12 rows leave registers for of_a and the
- * constants.
+ * Bound, for two vectors and 14 rows: 28 products and 18 loads per group, 2 of them prefetches; with flips 2
+ * operations more. At two 512-bit products and two loads a cycle the products take 14 cycles: 128
+ * multiply-adds of bytes a cycle, 64 of bf16; with flips 15 cycles: 119. 28 accumulators hide the latency of
+ * 5 cycles, for which ten would do. Panels of A with flips have 12 rows, which leaves registers for of_a and
+ * the ones: 25 products, 17 loads and 2 flips take 13.5 cycles: 114.
  *
  * UK_OP_..._ra: the rows of A in place. Five pointers, to every third row, and lda as an index reach all
- * rows; of the 28 rows of one vector six pointers, to every fifth. Where A is flipped, 12 rows take 26
- * products, 14 loads and 12 flips. UK_OP_..._runs: the same for rows of several runs, between which the sums
- * stay in registers.
+ * rows; of the 28 rows of one vector six pointers, to every fifth. UK_OP_..._runs: the same for rows of
+ * several runs, between which the sums stay in registers.
  *
- * One vector: 28 products and 29 loads per group for 28 rows, 25 products, 25 loads and 24 flips for 24.
- * Three: 27 products and 12 loads for 9 rows.
+ * One vector: 28 products, 29 loads and, for i8 and u8, 1 flip per group for 28 rows. Three: 27 products and
+ * 15 loads for 9 rows. A tile that leaves out a vector of columns also leaves out its products.
+ *
+ * Two and three vectors are prefetched AHEAD bytes before they are read: one page, where the prefetchers of
+ * the core end. The panel of the next columns follows in memory, so that few rows are multiplied as fast as
+ * the last cache delivers B. One vector has no prefetches: its loads are the bound.
  *
  * The last group of a sum in place may have fewer terms: its bytes are loaded under a mask, which does not
  * fault, and what the panel of B has beyond them is multiplied by 0.
@@ -50,26 +50,16 @@ typedef __m512 vector;
 #define STORE(p, mask, x) _mm512_mask_storeu_ps(p, mask, x)
 #define ADD(x, y) _mm512_add_ps(x, y)
 #else
-#if defined(UK_OP_i8gemm)
+#if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
 typedef int8_t left, right;
 #define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, y, x)
-#define OF_A(s, mask, x, ones) _mm512_mask_dpbusd_epi32(s, mask, ones, x)
+#define OF_A(s, x, ones) _mm512_dpbusd_epi32(s, ones, x)
 #define WITH(s, of_a) _mm512_sub_epi32(s, _mm512_slli_epi32(of_a, 7))
-#elif defined(UK_OP_u8gemm)
+#elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra)
 typedef uint8_t left, right;
 #define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, x, y)
-#define OF_A(s, mask, x, ones) _mm512_mask_dpbusd_epi32(s, mask, x, ones)
+#define OF_A(s, x, ones) _mm512_dpbusd_epi32(s, x, ones)
 #define WITH(s, of_a) _mm512_add_epi32(s, _mm512_slli_epi32(of_a, 7))
-#elif defined(UK_OP_i8gemm_ra)
-typedef int8_t left, right;
-#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, x, y)
-#define OF_B(s, y, ones) _mm512_dpbusd_epi32(s, ones, y)
-#define WITH(s, of_b) _mm512_sub_epi32(s, _mm512_slli_epi32(of_b, 7))
-#elif defined(UK_OP_u8gemm_ra)
-typedef uint8_t left, right;
-#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, y, x)
-#define OF_B(s, y, ones) _mm512_dpbusd_epi32(s, y, ones)
-#define WITH(s, of_b) _mm512_add_epi32(s, _mm512_slli_epi32(of_b, 7))
 #else
 typedef uint8_t left;
 typedef int8_t right;
@@ -82,7 +72,7 @@ typedef __m512i vector;
 #define STORE(p, mask, x) _mm512_mask_storeu_epi32(p, mask, x)
 #define ADD(x, y) _mm512_add_epi32(x, y)
 #endif
-enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16 };
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16, AHEAD = 4096 };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define OPERANDS OF_ROWS(left, right)
 #if UK_NR == 16
@@ -93,10 +83,15 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16 };
 #define ROW(i) (pointer[(i) / STEP] + (i) % STEP * lda)
 #endif
 #define POINTERS ((MR + STEP - 1) / STEP)
+#define A_OPERANDS int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds
+#define ALL_OPERANDS A_OPERANDS, const right *b, int64_t ldb
+#define THE_OPERANDS runs, k, a, lda, lds, b, ldb
 #define ROWS const left *const *pointer, int64_t lda, int64_t lda3
 #define THE_ROWS pointer, lda, lda3
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
+#define ALL_OPERANDS int64_t runs, OPERANDS, int64_t ldb
+#define THE_OPERANDS runs, k, a, b, ldb
 #define ROW(i) (a + (i) * KR)
 #define ROWS const left *a
 #define THE_ROWS a
@@ -112,45 +107,113 @@ static inline __attribute__((always_inline)) __m512i columns(const right *b) {
 }
 
 /* A row's group, in all lanes. */
-static inline __attribute__((always_inline)) __m512i to_left(__m512i x) {
-#ifdef OF_B
-    x = _mm512_xor_si512(x, _mm512_set1_epi8(-128));
-#endif
-    return x;
-}
-
 static inline __attribute__((always_inline)) __m512i row(const left *a) {
     int32_t group;
 
     __builtin_memcpy(&group, a, sizeof group);
-
-    __m512i x = _mm512_set1_epi32(group);
-#if defined OF_B && !defined UK_IN_C
-    __asm__("" : "+v"(x)); /* otherwise the broadcast is not a load: the compiler flips the bits before it */
-#endif
-    return to_left(x);
+    return _mm512_set1_epi32(group);
 }
 
 #if defined POINTERS && !defined UK_OP_bgemm_ra
 /* The last group of a sum, of fewer terms: no byte behind them is read. */
 static inline __attribute__((always_inline)) __m512i last_of_row(const left *a, __mmask16 terms) {
-    return to_left(_mm512_broadcastd_epi32(_mm_maskz_loadu_epi8(terms, a)));
+    return _mm512_broadcastd_epi32(_mm_maskz_loadu_epi8(terms, a));
 }
 #define IN_PLACE
 #endif
 
 /* Loops over rows and over the vectors of a row, unrolled. */
 #define EACH_ROW(i) _Pragma("GCC unroll 28") for (int i = 0; i < MR; i++)
-#define EACH_VECTOR(j) _Pragma("GCC unroll 3") for (int j = 0; j < NV; j++)
+#define EACH_VECTOR(j) _Pragma("GCC unroll 3") for (int j = 0; j < vectors; j++)
 
 struct tile {
     vector sum[MR][NV];
-    __m512i of_a, of_b[NV];
+    __m512i of_a;
 };
 
+#ifdef POINTERS
+/* Moves the pointers to rows. */
+static inline __attribute__((always_inline)) void advance(const left **pointer, int64_t by) {
+#pragma GCC unroll 6
+    for (int i = 0; i < POINTERS; i++) {
+        pointer[i] += by;
+        __asm__("" : "+r"(pointer[i])); /* a pointer to each row would take too many registers */
+    }
+}
+#endif
+
+#if defined IN_PLACE && defined OF_A
+#define SUMS_IN_PLACE
+enum { REDUCED = (MR + V - 1) / V * V };
+
+/* Adds 64 bytes of each row to the row's 16 partial sums, or if `terms` is not 0 those that it selects. */
+static inline __attribute__((always_inline)) void add_rows(__m512i *sum, ROWS, int64_t mr, __mmask64 terms) {
+    (void)lda3;
+    EACH_ROW(i) {
+        if (i < mr)
+            sum[i] = OF_A(sum[i], terms ? _mm512_maskz_loadu_epi8(terms, ROW(i)) : _mm512_loadu_si512(ROW(i)),
+                          _mm512_set1_epi8(1));
+    }
+}
+
+/* Adds lanes that differ in the bit h of their number: those of x where it is 0, those of y where it is 1. */
+static inline __attribute__((always_inline)) __m512i fold(__m512i x, __m512i y, int h) {
+#define OTHER(l) (((l) ^ h) | ((l) & h ? V : 0))
+    const __m512i others = _mm512_setr_epi32(OTHER(0), OTHER(1), OTHER(2), OTHER(3), OTHER(4), OTHER(5),
+                                             OTHER(6), OTHER(7), OTHER(8), OTHER(9), OTHER(10), OTHER(11),
+                                             OTHER(12), OTHER(13), OTHER(14), OTHER(15));
+    const __mmask16 of_y = h == 8 ? 0xff00 : h == 4 ? 0xf0f0 : h == 2 ? 0xcccc : 0xaaaa;
+
+    return _mm512_add_epi32(_mm512_mask_blend_epi32(of_y, x, y), _mm512_permutex2var_epi32(x, others, y));
+}
+
+/* Begins the sums of all rows with what the flips of b add to them, the other way. */
+static inline __attribute__((always_inline)) void begin(int vectors, struct tile *tile, A_OPERANDS,
+                                                        int64_t mr) {
+    const left *pointer[POINTERS];
+    const int64_t lda3 = 3 * lda;
+    __m512i sum[REDUCED];
+    int32_t start[REDUCED], *at = start;
+
+#pragma GCC unroll 6
+    for (int i = 0; i < POINTERS; i++)
+        pointer[i] = STEP * i < mr ? a + STEP * i * lda : a;
+#pragma GCC unroll 32
+    for (int i = 0; i < REDUCED; i++)
+        sum[i] = _mm512_setzero_si512();
+#pragma GCC unroll 1
+    for (int64_t t = 0; t < runs; t++) {
+#pragma GCC unroll 1
+        for (int64_t p = 64; p <= k; p += 64) {
+            add_rows(sum, THE_ROWS, mr, 0);
+            advance(pointer, 64);
+        }
+        if (k % 64)
+            add_rows(sum, THE_ROWS, mr, ((__mmask64)1 << k % 64) - 1);
+        advance(pointer, lds - k / 64 * 64);
+    }
+#pragma GCC unroll 2
+    for (int r = 0; r < REDUCED; r += V) {
+#pragma GCC unroll 4
+        for (int h = V / 2; h > 0; h /= 2)
+#pragma GCC unroll 8
+            for (int i = 0; i < h; i++)
+                sum[r + i] = fold(sum[r + i], sum[r + i + h], h);
+        _mm512_storeu_si512(start + r, WITH(_mm512_setzero_si512(), sum[r]));
+    }
+    EACH_ROW(i) {
+        /* Broadcasts from memory, which take no port of the products. */
+        __asm__("" : "+r"(at) : : "memory");
+        EACH_VECTOR(j) {
+            tile->sum[i][j] = _mm512_set1_epi32(at[i]);
+        }
+    }
+}
+#endif
+
 /* Adds the products of a group. `terms`: 0, or in a last group of fewer terms the bytes of it that exist. */
-static inline __attribute__((always_inline)) void add_group(struct tile *t, ROWS, const right *b, int64_t mr,
-                                                            __mmask16 terms) {
+static inline __attribute__((always_inline)) void add_group(int vectors, struct tile *t, ROWS, const right *b,
+                                                            int64_t mr, __mmask16 terms) {
     __m512i y[NV];
 
     (void)terms;
@@ -159,12 +222,9 @@ static inline __attribute__((always_inline)) void add_group(struct tile *t, ROWS
 #endif
     EACH_VECTOR(j) {
         y[j] = columns(b + j * V * KR);
-#ifdef OF_B
-        t->of_b[j] = OF_B(t->of_b[j], y[j], _mm512_set1_epi8(1));
-#endif
     }
-#ifdef OF_A
-    t->of_a = OF_A(t->of_a, (1 << MR) - 1, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
+#if defined OF_A && !defined POINTERS
+    t->of_a = OF_A(t->of_a, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
 #endif
     EACH_ROW(i) {
         if (i < mr) {
@@ -176,13 +236,19 @@ static inline __attribute__((always_inline)) void add_group(struct tile *t, ROWS
 
             EACH_VECTOR(j) {
                 t->sum[i][j] = MULTIPLY(t->sum[i][j], x, y[j]);
+#ifndef UK_IN_C
+                /* Otherwise compilers move products after the tests of later rows, and spill their operands.
+                 */
+                __asm__ volatile("" : "+v"(t->sum[i][j]));
+#endif
             }
         }
     }
 }
 
-void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    ONE_RUN
+/* A tile of at most that many vectors of columns. */
+static inline __attribute__((always_inline)) void compute(int vectors, ALL_OPERANDS, total *c, int64_t ldc,
+                                                          int64_t acc, int64_t mr, int64_t nr) {
     const uint64_t all = ((uint64_t)1 << nr) - 1;
     struct tile tile;
 #ifdef POINTERS
@@ -193,49 +259,48 @@ void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t
         pointer[i] = STEP * i < mr ? a + STEP * i * lda : a;
 #endif
 
+#ifdef SUMS_IN_PLACE
+    begin(vectors, &tile, runs, k, a, lda, lds, mr);
+#else
     tile.of_a = _mm512_setzero_si512();
     EACH_VECTOR(j) {
-        tile.of_b[j] = _mm512_setzero_si512();
         EACH_ROW(i) {
             tile.sum[i][j] = ZERO();
         }
     }
+#endif
 #pragma GCC unroll 1
     for (int64_t t = 0; t < runs; t++, b += ldb - k / KR * KR * NR) {
 #pragma GCC unroll 1
         for (int64_t p = 0; p < k / KR; p++, b += NR * KR) {
-            add_group(&tile, THE_ROWS, b, mr, 0);
+            if (vectors > 1)
+                EACH_VECTOR(j) {
+                    _mm_prefetch((const char *)b + AHEAD + 64 * j, _MM_HINT_T0);
+                }
+            add_group(vectors, &tile, THE_ROWS, b, mr, 0);
 #ifdef POINTERS
-#pragma GCC unroll 6
-            for (int i = 0; i < POINTERS; i++) {
-                pointer[i] += KR;
-                __asm__("" : "+r"(pointer[i])); /* a pointer to each row would take too many registers */
-            }
+            advance(pointer, KR);
 #else
             a += MR * KR;
 #endif
         }
 #ifdef IN_PLACE
         if (k % KR)
-            add_group(&tile, THE_ROWS, b, mr, (__mmask16)((1 << k % KR) - 1));
+            add_group(vectors, &tile, THE_ROWS, b, mr, (__mmask16)((1 << k % KR) - 1));
 #endif
 #ifdef POINTERS
-#pragma GCC unroll 6
-        for (int i = 0; i < POINTERS; i++)
-            pointer[i] += lds - k / KR * KR;
+        advance(pointer, lds - k / KR * KR);
 #endif
     }
     EACH_ROW(i) {
-#ifdef OF_A
+#if defined OF_A && !defined POINTERS
         const __m512i more = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), tile.of_a);
 #endif
         EACH_VECTOR(j) {
             vector *x = &tile.sum[i][j];
 
-#ifdef OF_A
+#if defined OF_A && !defined POINTERS
             *x = WITH(*x, more);
-#elif defined OF_B
-            *x = WITH(*x, tile.of_b[j]);
 #endif
             if (acc && i < mr)
                 *x = ADD(PART((__mmask16)(all >> V * j), c + i * ldc + V * j), *x);
@@ -250,4 +315,14 @@ void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t
                 STORE(c + i * ldc + V * j, (__mmask16)(all >> V * j), tile.sum[i][j]);
             }
     }
+}
+
+void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    ONE_RUN
+    if (NV > 2 && nr > 2 * V)
+        compute(3, THE_OPERANDS, c, ldc, acc, mr, nr);
+    else if (NV > 1 && nr > V)
+        compute(2, THE_OPERANDS, c, ldc, acc, mr, nr);
+    else
+        compute(1, THE_OPERANDS, c, ldc, acc, mr, nr);
 }

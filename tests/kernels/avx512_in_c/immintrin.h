@@ -97,9 +97,14 @@ BY_LANE(_mm512_or_si512, (__m512i x, __m512i y), x.lane[i] | y.lane[i])
 BY_LANE(_mm512_slli_epi32, (__m512i x, unsigned by), x.lane[i] << by)
 BY_LANE(_mm512_srli_epi32, (__m512i x, unsigned by), x.lane[i] >> by)
 BY_LANE(_mm512_permutexvar_epi32, (__m512i index, __m512i x), x.lane[index.lane[i] % LANES])
+BY_LANE(_mm512_mask_blend_epi32, (__mmask16 mask, __m512i x, __m512i y),
+        mask >> i & 1 ? y.lane[i] : x.lane[i])
+BY_LANE(_mm512_permutex2var_epi32, (__m512i x, __m512i index, __m512i y),
+        (index.lane[i] / LANES % 2 ? y : x).lane[index.lane[i] % LANES])
 BY_LANE(_mm512_dpbusd_epi32, (__m512i s, __m512i x, __m512i y), s.lane[i] + products(x.lane[i], y.lane[i]))
-BY_LANE(_mm512_mask_dpbusd_epi32, (__m512i s, __mmask16 mask, __m512i x, __m512i y),
-        s.lane[i] + (mask >> i & 1 ? products(x.lane[i], y.lane[i]) : 0))
+
+#define _mm512_setr_epi32(...) ((__m512i){{__VA_ARGS__}})
+#define _mm_prefetch(p, hint) ((void)(p))
 
 static inline void _mm512_storeu_si512(void *p, __m512i x) {
     memcpy(p, x.lane, sizeof x.lane);
