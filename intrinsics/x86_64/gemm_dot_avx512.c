@@ -34,7 +34,8 @@
  * The last group of a sum in place may have fewer terms: its bytes are loaded under a mask, which does not
  * fault, and what the panel of B has beyond them is multiplied by 0.
  *
- * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
+ * Edges: there is a loop for each number of rows, as tests between rows would take a port of products;
+ * columns are masked.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -88,6 +89,8 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16, AHEAD = 4096
 #define THE_OPERANDS runs, k, a, lda, lds, b, ldb
 #define ROWS const left *const *pointer, int64_t lda, int64_t lda3
 #define THE_ROWS pointer, lda, lda3
+#define MOVING_ROWS const left **pointer, int64_t lda
+#define THE_MOVING_ROWS pointer, lda
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
 #define ALL_OPERANDS int64_t runs, OPERANDS, int64_t ldb
@@ -95,6 +98,8 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16, AHEAD = 4096
 #define ROW(i) (a + (i) * KR)
 #define ROWS const left *a
 #define THE_ROWS a
+#define MOVING_ROWS const left *a
+#define THE_MOVING_ROWS a
 #endif
 
 /* The groups of 16 columns of b. */
@@ -246,6 +251,50 @@ static inline __attribute__((always_inline)) void add_group(int vectors, struct 
     }
 }
 
+/* The products of whole groups. */
+static inline __attribute__((always_inline)) void add_groups(int vectors, struct tile *t, MOVING_ROWS,
+                                                             const right *b, int64_t groups, int64_t mr) {
+#ifdef POINTERS
+    const int64_t lda3 = 3 * lda;
+#endif
+
+#pragma GCC unroll 1
+    for (; groups > 0; groups--, b += NR * KR) {
+        if (vectors > 1)
+            EACH_VECTOR(j) {
+                _mm_prefetch((const char *)b + AHEAD + 64 * j, _MM_HINT_T0);
+            }
+        add_group(vectors, t, THE_ROWS, b, mr, 0);
+#ifdef POINTERS
+        advance(pointer, KR);
+#else
+        a += MR * KR;
+#endif
+    }
+}
+
+/* The same, by a loop for each number of rows. */
+static inline __attribute__((always_inline)) void multiply(int vectors, struct tile *t, MOVING_ROWS,
+                                                           const right *b, int64_t groups, int64_t mr) {
+    switch (mr) {
+#define LOOP(n)                                                    \
+    case n:                                                        \
+        if ((n) <= MR)                                             \
+            add_groups(vectors, t, THE_MOVING_ROWS, b, groups, n); \
+        break;
+#define LOOPS(n) LOOP(n) LOOP((n) + 1) LOOP((n) + 2) LOOP((n) + 3)
+        LOOPS(1)
+        LOOPS(5)
+        LOOPS(9)
+        LOOPS(13)
+        LOOPS(17)
+        LOOPS(21)
+        LOOPS(25)
+    default:
+        break;
+    }
+}
+
 /* A tile of at most that many vectors of columns. */
 static inline __attribute__((always_inline)) void compute(int vectors, ALL_OPERANDS, total *c, int64_t ldc,
                                                           int64_t acc, int64_t mr, int64_t nr) {
@@ -253,7 +302,6 @@ static inline __attribute__((always_inline)) void compute(int vectors, ALL_OPERA
     struct tile tile;
 #ifdef POINTERS
     const left *pointer[POINTERS];
-    int64_t lda3 = 3 * lda;
 
     for (int i = 0; i < POINTERS; i++)
         pointer[i] = STEP * i < mr ? a + STEP * i * lda : a;
@@ -271,22 +319,17 @@ static inline __attribute__((always_inline)) void compute(int vectors, ALL_OPERA
 #endif
 #pragma GCC unroll 1
     for (int64_t t = 0; t < runs; t++, b += ldb - k / KR * KR * NR) {
-#pragma GCC unroll 1
-        for (int64_t p = 0; p < k / KR; p++, b += NR * KR) {
-            if (vectors > 1)
-                EACH_VECTOR(j) {
-                    _mm_prefetch((const char *)b + AHEAD + 64 * j, _MM_HINT_T0);
-                }
-            add_group(vectors, &tile, THE_ROWS, b, mr, 0);
-#ifdef POINTERS
-            advance(pointer, KR);
-#else
-            a += MR * KR;
+        multiply(vectors, &tile, THE_MOVING_ROWS, b, k / KR, mr);
+        b += k / KR * KR * NR;
+#ifndef POINTERS
+        a += k / KR * KR * MR;
 #endif
-        }
 #ifdef IN_PLACE
-        if (k % KR)
+        if (k % KR) {
+            const int64_t lda3 = 3 * lda;
+
             add_group(vectors, &tile, THE_ROWS, b, mr, (__mmask16)((1 << k % KR) - 1));
+        }
 #endif
 #ifdef POINTERS
         advance(pointer, lds - k / KR * KR);

@@ -281,7 +281,8 @@ static void run_blocks(const struct gemm_plan *plan, const struct gemm_operands 
 /* True if each panel of B, which was packed beforehand, is used for a single panel of rows: all blocks of k
  * of one panel after another read B in the order of memory. */
 static bool reads_panels_once(const struct gemm_plan *plan) {
-    return plan->product.b_packed && plan->way.a == UK_IN_PLACE && plan->product.m <= plan->way.rows;
+    return plan->product.b_packed && plan->way.a == UK_IN_PLACE && plan->product.m <= plan->way.rows &&
+           plan->way.kc < plan->product.k;
 }
 
 static void run_panels(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t i_begin,

@@ -84,7 +84,10 @@ struct gemm_low_call {
     int64_t lda;
     const void *b;
     void *c;
-    int64_t ldc, acc, rows, columns;
+    int64_t ldc;
+    /* Volatile, as one load of two of them, which are passed on in memory, would wait for both stores, and
+     * these for the stores of C before them. */
+    volatile int64_t acc, rows, columns;
 };
 
 /* A matrix-vector product: results y[i * y_step], i < count, from a matrix with `stride` between its rows. */

@@ -109,5 +109,7 @@ struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole) {
             if ((!best.tile || w.cycles < best.cycles) && may_hold(p->type, t->kernel[w.form]))
                 best = w;
         }
+    if (best.tile && p->b_packed && p->m <= best.rows && best.a == UK_IN_PLACE)
+        best.kc = p->k; /* nothing is copied, and sums stay in registers */
     return best;
 }
