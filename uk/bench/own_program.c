@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of a compiled program as contenders. The weights, tensor 1, are packed before the time is taken if
- * they are constant, as networks do it. */
+/* Calls of a compiled program as contenders. Weights, tensor 1 and perhaps their scales, tensor 2, are packed
+ * before the time is taken if they are constant, as networks do it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct own {
     struct uk_context *context;
     struct uk_program *program;
     struct uk_module *module;
-    void *packed;
+    void *packed[UK_BENCH_TENSORS];
     void *tensors[UK_BENCH_TENSORS]; /* arguments, in order */
     char kernels[512];
 };
@@ -21,7 +21,8 @@ void uk_bench_end_program(struct bench_call *call) {
     uk_module_destroy(o->module);
     uk_program_destroy(o->program);
     uk_context_destroy(o->context);
-    free(o->packed);
+    for (int t = 0; t < UK_BENCH_TENSORS; t++)
+        free(o->packed[t]);
     free(o);
 }
 
@@ -32,14 +33,19 @@ static void list_kernels(struct own *o) {
                                  uk_module_kernel(o->module, i));
 }
 
+/* Packs the constant tensors. */
 static enum uk_status pack(struct own *o) {
-    const int64_t size = uk_module_packed_bytes(o->module, NULL, 1);
-    const void *weights = o->tensors[1];
-    if (size < 0)
-        return UK_INVALID_SIZE;
-    o->tensors[1] = o->packed = aligned_alloc(4096, ((size_t)size + 4095) / 4096 * 4096 + 4096);
-    return o->packed ? (enum uk_status)uk_module_pack(o->module, NULL, 1, weights, o->packed)
-                     : UK_OUT_OF_MEMORY;
+    enum uk_status status = UK_OK;
+    for (int t = 1; t < UK_BENCH_TENSORS && !status; t++) {
+        const int64_t size = uk_module_packed_bytes(o->module, NULL, t);
+        const void *weights = o->tensors[t];
+        if (size < 0)
+            continue;
+        o->tensors[t] = o->packed[t] = aligned_alloc(4096, ((size_t)size + 4095) / 4096 * 4096 + 4096);
+        status = o->packed[t] ? (enum uk_status)uk_module_pack(o->module, NULL, t, weights, o->packed[t])
+                              : UK_OUT_OF_MEMORY;
+    }
+    return status;
 }
 
 bool uk_bench_begin_program(struct bench_call *call, const char *text,

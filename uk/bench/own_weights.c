@@ -65,7 +65,7 @@ static bool begin_program(struct bench_call *call) {
     size_t used = (size_t)snprintf(text, sizeof text,
                                    "tensor A f32 [%" PRId64 ", %" PRId64 "]\n"
                                    "tensor B i8 [%" PRId64 ", %" PRId64 ", %" PRId64 "] constant\n"
-                                   "tensor S f32 [%" PRId64 ", %" PRId64 "]\n"
+                                   "tensor S f32 [%" PRId64 ", %" PRId64 "] constant\n"
                                    "tensor C f32 [%" PRId64 ", %" PRId64 "]\n",
                                    p->m, p->k, blocks, bytes, p->n, blocks, p->n, p->m, p->n);
     if (by_bytes)
