@@ -82,7 +82,7 @@ INLINE void few_rows(const int rows, int64_t blocks, int64_t k, const float *a, 
 
         load_block(call, &b);
         add_block(rows, k, &b, a, lda, ldh, sum);
-        next_block(call);
+        skip_blocks(call, 1);
     }
 #pragma GCC unroll 2
     for (int i = 0; i < rows; i++)
@@ -218,7 +218,7 @@ INLINE void many_rows(int64_t blocks, int64_t k, const float *a, int64_t lda, in
             }
             append(&buffer, &b, g * ldg, ldh, p, count);
         }
-        next_block(call);
+        skip_blocks(call, 1);
     }
     multiply(&buffer, a, lda, c, ldc, acc, mr, call->nr);
 }

@@ -6,6 +6,10 @@
 
 #include "registry/kernel_contract.h"
 
+#if defined __AVX2__
+#include <immintrin.h>
+#endif
+
 #if defined UK_OP_sgemm_i4 || defined UK_OP_sgemm_u4 || defined UK_OP_i8gemm_i4 || defined UK_OP_i8gemm_u4
 #define HAS_HALVES 1
 enum { BITS = 4 };
@@ -22,6 +26,9 @@ typedef int8_t weight;
 #endif
 /* HALVES: a byte has one term of each half of its block. */
 enum { NR = UK_NR, KR = 4, VECTORS = 2, LANES = NR / VECTORS, HALVES = 8 / BITS };
+/* Prefetch distance, bytes: weights come from beyond L2, and pages end streams of the hardware's prefetchers.
+ */
+enum { PREFETCHED = 2560 };
 #define INLINE static inline __attribute__((always_inline))
 
 typedef float reals __attribute__((vector_size(LANES * 4)));
@@ -114,11 +121,50 @@ INLINE void load_block(const struct call *call, struct block *b) {
     }
 }
 
-INLINE void next_block(struct call *call) {
-    call->w += call->ldw;
-    call->s += call->lds * (call->type == UK_SCALES_F32 ? 4 : 2);
+/* Goes `blocks` blocks on. */
+INLINE void skip_blocks(struct call *call, int64_t blocks) {
+    call->w += blocks * call->ldw;
+    call->s += blocks * call->lds * (call->type == UK_SCALES_F32 ? 4 : 2);
     if (HAS_OFFSETS)
-        call->o += call->ldo;
+        call->o += blocks * call->ldo;
+}
+
+/* Scales and offsets of blocks, of f32. */
+struct scales {
+    const float *s, *o;
+    int64_t lds, ldo; /* from block to block */
+};
+
+/* Those of the next `blocks` blocks; converted to the buffers if they cannot be read in place. */
+INLINE struct scales scales_of(const struct call *call, int64_t blocks, float *scales, float *offsets) {
+    struct call at = *call;
+
+    if (call->nr >= NR && call->type == UK_SCALES_F32)
+        return (struct scales){(const float *)(const void *)call->s, call->o, call->lds, call->ldo};
+#pragma GCC unroll 1
+    for (int64_t g = 0; g < blocks; g++) {
+        struct block b;
+
+        load_block(&at, &b);
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++) {
+            store(scales + g * NR + v * LANES, b.scale[v]);
+            if (HAS_OFFSETS)
+                store(offsets + g * NR + v * LANES, b.offset[v]);
+        }
+        skip_blocks(&at, 1);
+    }
+    return (struct scales){scales, offsets, NR, NR};
+}
+
+/* Reads the lines of a later block, of k bytes of each column, into L1. */
+INLINE void prefetch_block(const weight *w, int64_t k, const float *scale) {
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < NR * k; i += 64)
+        __builtin_prefetch((const char *)w + PREFETCHED + i);
+#pragma GCC unroll 2
+    for (int i = 0; i < NR * 4; i += 64)
+        __builtin_prefetch((const char *)scale + PREFETCHED + i);
 }
 
 /* Stores the first nr lanes. */
