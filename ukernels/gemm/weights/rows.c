@@ -2,18 +2,21 @@
 /* Copies of A's rows. */
 #include "gemm/weights.h"
 #include "registry/half.h"
+#include <stdatomic.h>
 #include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
 
 /* From 0 to the largest magnitude of a block. */
 enum { STEPS = INT8_MAX };
 
-static void widen(const uint16_t *restrict s, int64_t n, float *restrict d) {
+INLINE void widen(const uint16_t *restrict s, int64_t n, float *restrict d) {
     for (int64_t p = 0; p < n; p++)
         d[p] = uk_from_bf16(s[p]);
 }
 
 /* The largest magnitude, as bits, which order as numbers do; infinity and NaN are above all numbers. */
-static int32_t largest(const float *x, int64_t n) {
+INLINE int32_t largest(const float *x, int64_t n) {
     int32_t most = 0;
 
     for (int64_t p = 0; p < n; p++) {
@@ -26,7 +29,7 @@ static int32_t largest(const float *x, int64_t n) {
 
 /* Rounds n terms to multiples of the scale that is returned, and sets *sum to the sum of these. A number plus
  * 1.5 * 2^23 has the nearest whole number in its last byte. */
-static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q, float *sum) {
+INLINE float round_terms(const float *restrict x, int64_t n, int8_t *restrict q, float *sum) {
     const float most = uk_float_of_bits((uint32_t)largest(x, n)), up = most < 0x1p-60f ? 0x1p60f : 1;
 
     *sum = 0;
@@ -47,7 +50,7 @@ static float round_terms(const float *restrict x, int64_t n, int8_t *restrict q,
 }
 
 /* A block of terms that are multiplied at a time, of one row. */
-static void copy_terms(const struct weights_plan *p, const char *from, int64_t blocks, void *to,
+INLINE void copy_terms(const struct weights_plan *p, const char *from, int64_t blocks, void *to,
                        float *scales) {
     const int64_t element = p->options.is_bf16 ? 2 : 4;
     float some[WEIGHTS_BLOCK_MOST];
@@ -69,8 +72,11 @@ static void copy_terms(const struct weights_plan *p, const char *from, int64_t b
     }
 }
 
-void uk_weights_copy_rows(const struct weights_plan *p, const void *a, int64_t begin, int64_t end, void *to,
-                          float *scales) {
+#define PARAMETERS \
+    const struct weights_plan *p, const void *a, int64_t begin, int64_t end, void *to, float *scales
+#define ARGUMENTS p, a, begin, end, to, scales
+
+INLINE void copy(PARAMETERS) {
     const int64_t of_a = p->options.is_bf16 ? 2 : 4, of_copy = weights_by_bytes(p) ? 1 : 4;
 
     for (int64_t i = begin; i < end; i++)
@@ -78,4 +84,35 @@ void uk_weights_copy_rows(const struct weights_plan *p, const void *a, int64_t b
             copy_terms(
                 p, (const char *)a + (i * p->lda + g * p->block) * of_a, uk_min(p->k_block, p->blocks - g),
                 (char *)to + (g / p->k_block * p->m + i) * p->ld * of_copy, scales + i * 2 * p->blocks + g);
+}
+
+typedef void copy_function(PARAMETERS);
+
+static void copy_any(PARAMETERS) {
+    copy(ARGUMENTS);
+}
+
+#if defined __x86_64__
+__attribute__((target("avx2"))) static void copy_avx2(PARAMETERS) {
+    copy(ARGUMENTS);
+}
+
+static copy_function *function_for_cpu(void) {
+    return uk_cpu_has("avx2") ? copy_avx2 : copy_any;
+}
+#else
+static copy_function *function_for_cpu(void) {
+    return copy_any;
+}
+#endif
+
+void uk_weights_copy_rows(PARAMETERS) {
+    static copy_function *_Atomic chosen; /* the same for all threads; NULL at first */
+    copy_function *function = atomic_load_explicit(&chosen, memory_order_relaxed);
+
+    if (!function) {
+        function = function_for_cpu();
+        atomic_store_explicit(&chosen, function, memory_order_relaxed);
+    }
+    function(ARGUMENTS);
 }
