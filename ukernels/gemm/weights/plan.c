@@ -14,15 +14,15 @@ static bool is_of(const struct uk_kernel *k, enum uk_element left, int bits, boo
            o->has_offsets == has_offsets && uk_kernel_runs_here(k);
 }
 
-/* The kernel of the widest tile that runs here, at most `most` columns; among equals that of the last set of
- * instructions. */
+/* The kernel of the widest tile that runs here, at most `most` columns; among equals the first one by rank.
+ */
 static const struct uk_kernel *find(enum uk_element left, int bits, bool has_offsets, int most) {
     const struct uk_kernel *best = NULL;
 
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
-        if (is_of(k, left, bits, has_offsets) && k->nr <= most && (!best || k->nr >= best->nr))
+        if (is_of(k, left, bits, has_offsets) && k->nr <= most && (!best || k->nr > best->nr))
             best = k;
     }
     return best;
@@ -86,12 +86,13 @@ static enum uk_status check_options(const struct uk_weights_options *o) {
 
 /* ---- blocks, tasks, workspace ---- */
 
-/* The columns of a panel stay in L1 while rows of A are read from half of L2. */
+/* The columns of a panel stay in L1 while rows of A are read from half of L2. Few rows use weights once, and
+ * read them from the first to the last. */
 static void set_blocks(struct weights_plan *p, const struct gemm_type *type) {
     const int64_t k_block =
                       uk_product_k_block(type->machine, p->k, p->kernel->nr, sizeof(float), (int)p->block),
                   room = 2 * type->l2_quarter * (int64_t)sizeof(float);
-    const int64_t element = weights_by_bytes(p) ? 1 : (int64_t)sizeof(float), few = 2;
+    const int64_t element = weights_by_bytes(p) ? 1 : (int64_t)sizeof(float), few = 8;
 
     p->k_block = p->m <= few ? p->blocks : k_block / p->block;
     p->row_block = p->k_block ? uk_max(room / (p->k_block * p->block * element), p->kernel->mr) : p->m;
