@@ -286,7 +286,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
         return status;
     status = pack_if_cheaper(s, st, p);
-    if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit)) {
+    if (!status && !uk_is_window(st, &p->fit) &&
+        (uk_take_even_rows(s, st, &p->fit) || uk_take_row_blocks(s, st, &p->fit))) {
         p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
         estimate_at_least(s, st, by_first_tile, p);
     }

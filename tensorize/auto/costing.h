@@ -37,6 +37,11 @@ int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v
  * fit and returns true. */
 bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 
+/* kernel_cycles.c: if the rows of f32 that a kernel with weights in blocks reads for each panel of weights do
+ * not fit half of L2, limits the rows of a call in the fit so that they do, and returns true. Rows of bytes
+ * are a quarter as long. */
+bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
+
 /* nest.c: the loops around the calls of a fit's kernel, outermost first. A stage's loop may be split
  * into several levels. */
 enum { UK_MAX_LEVELS = UK_MAX_LOOPS + 8 };
