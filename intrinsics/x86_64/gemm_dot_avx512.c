@@ -31,6 +31,9 @@
  * the core end. The panel of the next columns follows in memory, so that few rows are multiplied as fast as
  * the last cache delivers B. One vector has no prefetches: its loads are the bound.
  *
+ * At most FEW_ROWS rows in place have at most 8 sums, which do not hide the latency: groups are taken in
+ * pairs, and the second ones have sums of their own.
+ *
  * The last group of a sum in place may have fewer terms: its bytes are loaded under a mask, which does not
  * fault, and what the panel of B has beyond them is multiplied by 0.
  *
@@ -73,7 +76,16 @@ typedef __m512i vector;
 #define STORE(p, mask, x) _mm512_mask_storeu_epi32(p, mask, x)
 #define ADD(x, y) _mm512_add_epi32(x, y)
 #endif
-enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16, NV = UK_NR / 16, AHEAD = 4096 };
+enum {
+    MR = UK_MR,
+    NR = UK_NR,
+    KR = UK_KR,
+    V = 16,
+    NV = UK_NR / 16,
+    AHEAD = 4096,
+    FEW_ROWS = 4,
+    PAIRED_GROUPS = 32
+};
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define OPERANDS OF_ROWS(left, right)
 #if UK_NR == 16
@@ -251,19 +263,60 @@ static inline __attribute__((always_inline)) void add_group(int vectors, struct 
     }
 }
 
+/* Prefetches what is multiplied a page later. */
+static inline __attribute__((always_inline)) void prefetch(int vectors, const right *b) {
+    if (vectors > 1)
+        EACH_VECTOR(j) {
+            _mm_prefetch((const char *)b + AHEAD + 64 * j, _MM_HINT_T0);
+        }
+}
+
+#ifdef IN_PLACE
+/* Pairs of groups, for at most FEW_ROWS rows; the second ones have sums of their own. */
+static inline __attribute__((always_inline)) void add_pairs(int vectors, struct tile *t, MOVING_ROWS,
+                                                            const right *b, int64_t pairs, int64_t mr) {
+    const int64_t lda3 = 3 * lda;
+    struct tile second;
+
+    EACH_ROW(i) {
+        EACH_VECTOR(j) {
+            second.sum[i][j] = ZERO();
+        }
+    }
+#pragma GCC unroll 1
+    for (; pairs > 0; pairs--, b += 2 * NR * KR) {
+        prefetch(vectors, b);
+        add_group(vectors, t, THE_ROWS, b, mr, 0);
+        advance(pointer, KR);
+        prefetch(vectors, b + NR * KR);
+        add_group(vectors, &second, THE_ROWS, b + NR * KR, mr, 0);
+        advance(pointer, KR);
+    }
+    EACH_ROW(i) {
+        if (i < mr)
+            EACH_VECTOR(j) {
+                t->sum[i][j] = ADD(t->sum[i][j], second.sum[i][j]);
+            }
+    }
+}
+#endif
+
 /* The products of whole groups. */
 static inline __attribute__((always_inline)) void add_groups(int vectors, struct tile *t, MOVING_ROWS,
                                                              const right *b, int64_t groups, int64_t mr) {
 #ifdef POINTERS
     const int64_t lda3 = 3 * lda;
 #endif
-
+#ifdef IN_PLACE
+    if (mr <= FEW_ROWS && groups >= PAIRED_GROUPS) {
+        add_pairs(vectors, t, THE_MOVING_ROWS, b, groups / 2, mr);
+        b += groups / 2 * 2 * NR * KR;
+        groups %= 2;
+    }
+#endif
 #pragma GCC unroll 1
     for (; groups > 0; groups--, b += NR * KR) {
-        if (vectors > 1)
-            EACH_VECTOR(j) {
-                _mm_prefetch((const char *)b + AHEAD + 64 * j, _MM_HINT_T0);
-            }
+        prefetch(vectors, b);
         add_group(vectors, t, THE_ROWS, b, mr, 0);
 #ifdef POINTERS
         advance(pointer, KR);
