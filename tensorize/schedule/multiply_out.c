@@ -67,14 +67,7 @@ static enum uk_status check(struct multiplying *m) {
         return refuse(m, "no factor is a difference from a value that is the same in all terms");
     if (t->where)
         return refuse(m, "a `where` selects the terms, so that their number is not known");
-    if (uk_scatters(t))
-        return refuse(m, "the output has an element of a tensor as a subscript; use a temp");
-    if (!uk_is_unchanged(st))
-        return refuse(m, "another step has changed the stage; put this step before it");
-    for (const struct uk_stage *c = m->s->stages; c; c = c->next)
-        if (c->parent == st)
-            return refuse(m, "another stage is attached to this one; put this step before that");
-    return UK_OK;
+    return uk_check_parts(m->s, st, m->at, "multiply_out");
 }
 
 /* ---- expressions ---- */

@@ -12,7 +12,8 @@ bool uk_expr_mentions(const struct uk_expr *e, const struct uk_var *v) {
     return found;
 }
 
-bool uk_is_unchanged(const struct uk_stage *st) {
+/* True if no step has changed the stage: parts are made of its statement. */
+static bool is_unchanged(const struct uk_stage *st) {
     bool same = !st->parent && st->source == st->statement && st->loops == st->iterators;
 
     for (int i = 0; i < st->loops && same; i++)
@@ -20,6 +21,20 @@ bool uk_is_unchanged(const struct uk_stage *st) {
     for (int o = 0; o < st->operands && same; o++)
         same = st->operand[o].tensor == (o ? st->operand[o].expr->access.tensor : st->statement->left.tensor);
     return same;
+}
+
+enum uk_status uk_check_parts(const struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                              const char *word) {
+    const char *reason = NULL;
+
+    if (uk_scatters(st->statement))
+        reason = "the output has an element of a tensor as a subscript; use a temp";
+    else if (!is_unchanged(st))
+        reason = "another step has changed the stage; put this step before it";
+    for (const struct uk_stage *c = s->stages; c && !reason; c = c->next)
+        if (c->parent == st)
+            reason = "another stage is attached to this one; put this step before that";
+    return reason ? uk_fail(s->context, UK_REFUSED, at, "%s %s: %s", word, st->name, reason) : UK_OK;
 }
 
 struct uk_expr *uk_element_of(struct uk_schedule *s, const struct uk_statement *t, struct uk_position at) {

@@ -124,8 +124,10 @@ struct uk_parts {
     struct uk_stage *part[UK_MAX_PARTS]; /* in the order of execution */
 };
 bool uk_expr_mentions(const struct uk_expr *e, const struct uk_var *v);
-/* True if no step has changed the stage, so that parts can be made of its statement. */
-bool uk_is_unchanged(const struct uk_stage *st);
+/* UK_REFUSED if parts cannot take the stage's place: it scatters, or a step has changed it or attached
+ * another stage to it. word: the name of the step that makes them. */
+enum uk_status uk_check_parts(const struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                              const char *word);
 /* An access to the statement's element of its buffer: the iterators are the output's. NULL: no memory. */
 struct uk_expr *uk_element_of(struct uk_schedule *s, const struct uk_statement *t, struct uk_position at);
 /* Makes the statement's stage. UK_OUT_OF_MEMORY also if t is NULL. */

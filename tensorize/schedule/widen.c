@@ -63,14 +63,7 @@ static enum uk_status check(const struct widening *w) {
                          "are iterators");
     if (t->where)
         return refuse(w, "a `where` selects the terms");
-    if (uk_scatters(t))
-        return refuse(w, "the output has an element of a tensor as a subscript; use a temp");
-    if (!uk_is_unchanged(st))
-        return refuse(w, "another step has changed the stage; put this step before it");
-    for (const struct uk_stage *c = w->s->stages; c; c = c->next)
-        if (c->parent == st)
-            return refuse(w, "another stage is attached to this one; put this step before that");
-    return UK_OK;
+    return uk_check_parts(w->s, st, w->at, "widen");
 }
 
 /* Adds the stage that converts a factor, and sets *read to an access to what it stores. */

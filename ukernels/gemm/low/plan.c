@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the kernel of a product of low precision. Each kernel is one way: its own instructions by its row
- * of kernels.def and the machine's or, if that takes longer, reading B from L2 for each panel of rows; B once
- * from beyond L2; a call per tile; C once per block of k; and the copies of A and
- * B. Operands that were packed beforehand are estimated as if they were not, so that all plans of a shape
- * agree.
+ * Chooses the kernel of a product of low precision. Each kernel is one way. Its cost: its own instructions by
+ * its row of kernels.def and the machine's or, if that takes longer, reading B from L2 for each panel of
+ * rows; B once from beyond L2; a call per tile; C once per block of k; and the copies of A and B. Operands
+ * that were packed beforehand are estimated as if they were not, so that all plans of a shape agree.
  */
 #include <limits.h>
 #include "gemm/low.h"
