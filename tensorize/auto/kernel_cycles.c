@@ -2,6 +2,7 @@
 /* Instructions of all calls of a fit's kernel in a stage, in cycles that do not depend on the loops around
  * the calls. ukernels/cost/product.c has those of a product's tiles, which libukernels chooses kernels by
  * too. */
+#include <limits.h>
 #include <math.h>
 #include "costing.h"
 #include "minmax.h"
@@ -169,7 +170,7 @@ bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, 
     if (!row || uk_kernel_operation(row)->form != UK_OP_WEIGHTS ||
         uk_kernel_operation(row)->element != UK_ELEMENT_F32)
         return false;
-    double terms = 8.0 / uk_kernel_operation(row)->bits; /* for each byte of a column */
+    double terms = CHAR_BIT / uk_kernel_operation(row)->bits; /* for each byte of a column */
     for (int v = 0; v < f->axes; v++)
         if (uk_is_reduced(st, f->axis[v]))
             terms *= uk_values_estimate(s, st, f->axis[v]);
