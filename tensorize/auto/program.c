@@ -428,6 +428,17 @@ static enum uk_status schedule_sum(struct uk_schedule *s, struct uk_stage *st) {
     return status ? status : attach_readers(s, st);
 }
 
+/* The stage's kernel; conversions may be plain loops even if kernels are required. */
+static enum uk_status auto_stage(struct uk_schedule *s, struct uk_stage *st) {
+    const enum uk_status status = uk_auto_stage(s, st);
+
+    if (!st->is_conversion || status != UK_NO_MATCH)
+        return status;
+    s->is_final = false;
+    uk_context_forget(s->context);
+    return UK_OK;
+}
+
 static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) {
     enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_ROWS);
 
@@ -443,7 +454,7 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
     bool done = false;
     if ((sums && ((status = join_nest(s, st, &done)) || done)) ||
         (!uk_refusal(s, st->name, UK_DRAFT_ROWS) && (status = uk_fuse_rows(s, st))) ||
-        (status = uk_auto_stage(s, st)))
+        (status = auto_stage(s, st)))
         return status;
     if (sums && !st->match && ((status = join_nest(s, st, &done)) || done))
         return status;

@@ -150,7 +150,7 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         uk_report_fused(s->target, st->statement->right, s->report);
     }
     if (s->options->plain_loops || s->target->interpreted || has_no_kernels(s, st) || ends_tile(st) ||
-        is_cheap_copy(s, st) || st->is_factor_sum)
+        is_cheap_copy(s, st) || st->is_factor_sum || st->is_conversion)
         return UK_OK;
     if (uk_can_use_plain_loops(s))
         return uk_note(s->context, st->statement->at, "%s '%s' is compiled as plain loops: %s",

@@ -133,6 +133,8 @@ enum uk_status uk_widen_factors(struct uk_schedule *s, const struct uk_stage *st
         status = add_conversion(&w, st->statement->right->arg[1], "_right", &right, out);
     if (!status)
         status = add_sum(&w, left, right, out);
+    for (int i = 0; i < out->count - 1; i++)
+        out->part[i]->is_conversion = true;
     if (status)
         uk_forget_parts(s, out, buffers);
     return status;

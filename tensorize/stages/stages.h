@@ -143,6 +143,8 @@ struct uk_stage {
     /* Made by multiply_out: a sum of single factors, whose plain loops need no kernel, as they take little
      * time next to the products. */
     bool is_factor_sum;
+    /* Made by widen: converts a factor. Its plain loops need no kernel either. */
+    bool is_conversion;
     /* Made by cache_write for a statement that does not write its whole tensor: this stage writes the same
      * elements, although its iterators run over all dimensions. */
     bool stores_part;

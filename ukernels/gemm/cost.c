@@ -29,11 +29,10 @@ static struct uk_product_kernel kernel_of(const struct gemm_tile *t, int row_ste
                                       .loads = t->mr + vectors};
 }
 
-/* Cycles of a k iteration of a whole tile with that many columns. */
-static double tile_cost(const struct gemm_tile *t, int64_t columns) {
+double uk_gemm_tile_cycles(const struct gemm_tile *t) {
     const struct uk_product_kernel k = kernel_of(t, t->mr);
 
-    return uk_product_iteration(t->core, t->vectors, &k, t->mr, t->mr, columns);
+    return uk_product_iteration(t->core, t->vectors, &k, t->mr, t->mr, t->nr);
 }
 
 /* Cycles of the instructions of all tiles of a product, of `rows` rows each. */
@@ -52,23 +51,22 @@ bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile 
 /* Cycles per row of C and k iteration for n columns, the last of which a narrower tile may compute. */
 static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
     const int64_t wide = n / t->nr, narrow = n % t->nr;
-    double last = narrow ? tile_cost(t, t->nr) / t->mr : 0;
+    double last = narrow ? t->cycles / t->mr : 0;
 
     for (int i = 0; i < type->tiles && narrow; i++) {
         const struct gemm_tile *u = &type->tile[i];
-        const double cost = tile_cost(u, u->nr) / u->mr;
 
-        if (u->lanes == t->lanes && u->mr >= t->mr && narrow <= u->nr && cost < last)
-            last = cost;
+        if (u->lanes == t->lanes && u->mr >= t->mr && narrow <= u->nr)
+            last = uk_min_real(last, u->cycles / u->mr);
     }
-    return (double)wide * tile_cost(t, t->nr) / t->mr + last;
+    return (double)wide * t->cycles / t->mr + last;
 }
 
 /* The factor by which a tile takes longer than its instructions say because it reads more than
  * GEMM_FLAT_BYTES bytes of B a cycle, having few rows: with AVX2 a tile of 4 rows x 3 vectors. Otherwise 1.
  */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
-    return t->nr * type->size > GEMM_FLAT_BYTES * tile_cost(t, t->nr) ? GEMM_FLAT : 1;
+    return t->nr * type->size > GEMM_FLAT_BYTES * t->cycles ? GEMM_FLAT : 1;
 }
 
 /* Ties: the tile with more rows, which loads less. */

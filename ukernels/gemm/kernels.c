@@ -26,14 +26,17 @@ static int level(const struct uk_kernel *k) {
 static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kernel *k) {
     const int lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1;
 
-    return (struct gemm_tile){.mr = k->mr,
-                              .nr = k->nr,
-                              .kr = k->kr,
-                              .left = t->element,
-                              .right = t->element,
-                              .lanes = lanes,
-                              .core = &t->machine->core,
-                              .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
+    struct gemm_tile tile = {.mr = k->mr,
+                             .nr = k->nr,
+                             .kr = k->kr,
+                             .left = t->element,
+                             .right = t->element,
+                             .lanes = lanes,
+                             .core = &t->machine->core,
+                             .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
+
+    tile.cycles = uk_gemm_tile_cycles(&tile);
+    return tile;
 }
 
 /* The tile with the kernel's dimensions, added if it is new; NULL: the table is full, or the kernel sums

@@ -105,15 +105,16 @@ static double transposed_cycles(const struct gemm_type *t, const struct uk_kerne
                                     .merge = transposed},
                            rest = {.fma = beyond, .merge = beyond ? 1 : 0},
                            stored = {.shuffle = lane * (log2_of(lane) + 3)};
-    const double c = uk_cost_cycles(core, t->vectors, &stored) * ((columns + lane - 1) / lane);
 
     if (!k->other && rows < k->mr)
         return GEMM_CALL + (double)t->fma_latency * iterations * ((rows + lane - 1) / lane);
+    const double c = uk_cost_cycles(core, t->vectors, &stored) * ((columns + lane - 1) / lane);
+
     if (!k->other)
         return GEMM_CALL + iterations * uk_max_real(vectors * columns * t->fma_cycles, t->fma_latency) +
                vectors * c;
     return GEMM_CALL + groups * (uk_cost_cycles(core, t->vectors, &whole) + c) +
-           iterations * uk_cost_cycles(core, t->vectors, &rest);
+           (beyond ? iterations * uk_cost_cycles(core, t->vectors, &rest) : 0);
 }
 
 struct search {

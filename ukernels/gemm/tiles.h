@@ -25,6 +25,8 @@ bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile 
 /* The tile with the fewest cycles per row of C for n columns, among those with the widest vectors and, if
  * in_place, with kernels that read B in place. NULL: none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
+/* Cycles of a k iteration of a whole tile. */
+double uk_gemm_tile_cycles(const struct gemm_tile *t);
 
 /* ---- tiles_plan.c ---- */
 
