@@ -35,7 +35,8 @@ static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kern
                              .core = &t->machine->core,
                              .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
 
-    tile.cycles = uk_gemm_tile_cycles(&tile);
+    if (!t->is_low_precision)
+        tile.cycles = uk_gemm_tile_cycles(&tile);
     return tile;
 }
 

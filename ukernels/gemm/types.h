@@ -30,7 +30,7 @@ struct gemm_tile {
     int lanes;                   /* elements of a vector */
     const struct uk_core *core;
     const struct uk_vectors *vectors;                 /* the core's vectors of that width */
-    double cycles;                                    /* of a k iteration of a whole tile */
+    double cycles;                                    /* of a k iteration of a whole tile of f32 or f64 */
     const struct uk_kernel *kernel[GEMM_FORMS];       /* by form; NULL: none */
     const struct uk_variant *prefetching[GEMM_FORMS]; /* variants that prefetch for later tiles; or NULL */
     const struct uk_variant *packing; /* variant of PANELS, packs rows of the next micro-panel; or NULL */
