@@ -143,15 +143,14 @@ static enum uk_status add_sum(struct multiplying *m, struct uk_expr *term, const
     const struct uk_statement *from = m->statement;
     struct uk_statement *t = *made = uk_alloc(m->s->arena, sizeof *t);
     struct uk_tensor *x;
-    const char *name = uk_format(m->s->arena, "%s%s", from->label, suffix);
+    const char *name;
     int kept = 0, left = 0;
 
-    if (!t || !name || !term)
+    if (!t || !term)
         return uk_out_of_memory(m->s->context);
-    if (uk_is_name_used(m->s, name))
-        return uk_fail(m->s->context, UK_REFUSED, m->at,
-                       "multiply_out %s: the name %s, of a stage that the step makes, is taken; rename it",
-                       m->stage->name, name);
+    const enum uk_status status = uk_part_name(m->s, m->stage, m->at, "multiply_out", suffix, &name);
+    if (status)
+        return status;
     *t = *from;
     t->label = name;
     t->assign = UK_ASSIGN;

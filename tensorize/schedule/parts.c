@@ -37,6 +37,18 @@ enum uk_status uk_check_parts(const struct uk_schedule *s, const struct uk_stage
     return reason ? uk_fail(s->context, UK_REFUSED, at, "%s %s: %s", word, st->name, reason) : UK_OK;
 }
 
+enum uk_status uk_part_name(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                            const char *word, const char *suffix, const char **name) {
+    *name = uk_format(s->arena, "%s%s", st->statement->label, suffix);
+    if (!*name)
+        return uk_out_of_memory(s->context);
+    if (!uk_is_name_used(s, *name))
+        return UK_OK;
+    return uk_fail(s->context, UK_REFUSED, at,
+                   "%s %s: the name %s, of a stage that the step makes, is taken; rename it", word, st->name,
+                   *name);
+}
+
 struct uk_expr *uk_element_of(struct uk_schedule *s, const struct uk_statement *t, struct uk_position at) {
     struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
 

@@ -128,6 +128,9 @@ bool uk_expr_mentions(const struct uk_expr *e, const struct uk_var *v);
  * another stage to it. word: the name of the step that makes them. */
 enum uk_status uk_check_parts(const struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
                               const char *word);
+/* Sets *name to that of a part, the statement's label and the suffix. UK_REFUSED: it is taken. */
+enum uk_status uk_part_name(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
+                            const char *word, const char *suffix, const char **name);
 /* An access to the statement's element of its buffer: the iterators are the output's. NULL: no memory. */
 struct uk_expr *uk_element_of(struct uk_schedule *s, const struct uk_statement *t, struct uk_position at);
 /* Makes the statement's stage. UK_OUT_OF_MEMORY also if t is NULL. */

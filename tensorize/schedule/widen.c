@@ -73,14 +73,13 @@ static enum uk_status add_conversion(const struct widening *w, struct uk_expr *f
     const struct uk_access *x = &factor->arg[0]->access;
     struct uk_statement *t = uk_alloc(w->s->arena, sizeof *t);
     struct uk_tensor *buffer;
-    const char *name = uk_format(w->s->arena, "%s%s", from->label, suffix);
+    const char *name;
 
-    if (!t || !name)
+    if (!t)
         return uk_out_of_memory(w->s->context);
-    if (uk_is_name_used(w->s, name))
-        return uk_fail(w->s->context, UK_REFUSED, w->at,
-                       "widen %s: the name %s, of a stage that the step makes, is taken; rename it",
-                       w->stage->name, name);
+    const enum uk_status status = uk_part_name(w->s, w->stage, w->at, "widen", suffix, &name);
+    if (status)
+        return status;
     *t = *from;
     t->label = name;
     t->assign = UK_ASSIGN;
