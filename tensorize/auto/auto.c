@@ -114,12 +114,8 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-enum uk_status uk_best_kernel_cycles(struct uk_schedule *s, struct uk_stage *st, double *cycles) {
-    struct uk_kernel_plan p = {0};
-    const enum uk_status status = choose_quietly(s, st, UK_PAD_VALUE, &p);
-
-    *cycles = p.fit.intrinsic ? p.cycles : HUGE_VAL;
-    return status;
+enum uk_status uk_best_plan(struct uk_schedule *s, struct uk_stage *st, struct uk_kernel_plan *p) {
+    return choose_quietly(s, st, UK_PAD_VALUE, p);
 }
 
 /* True if rows and columns of the window are axes of the kernel: both loops have to stay. */

@@ -7,138 +7,8 @@
 #include <math.h>
 #include <string.h>
 #include "registry/operation.h"
-#include "costing.h"
 #include "stage.h"
 #include "steps.h"
-
-static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
-    for (int o = 1; o < st->operands; o++)
-        if (uk_memory_of(&st->operand[o]) == t)
-            return true;
-    return false;
-}
-
-bool uk_is_elementwise(const struct uk_stage *st) {
-    return !st->is_copy && st->statement->reduce == UK_REDUCE_NONE && st->statement->assign == UK_ASSIGN &&
-           !uk_is_gathered(&st->operand[0]);
-}
-
-/* Applies the step if it is legal; one that is refused leaves everything as it was. */
-static enum uk_status try_step(struct uk_schedule *s, struct uk_step *step, bool *done) {
-    enum uk_status status = uk_apply_one(s, step);
-
-    *done = !status;
-    if (status != UK_REFUSED && status != UK_UNSUPPORTED)
-        return status;
-    uk_context_forget(s->context);
-    return UK_OK;
-}
-
-static struct uk_step *step_of(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st) {
-    struct uk_step *step = uk_step_on(s, kind, st, NULL, 0);
-
-    if (step)
-        step->subject = st->name;
-    return step;
-}
-
-/* ---- parts of sums ---- */
-
-/* A step that makes parts of a stage. */
-struct rewriting {
-    enum uk_step_kind step;
-    enum uk_status (*make)(struct uk_schedule *s, const struct uk_stage *st, struct uk_position at,
-                           struct uk_parts *out);
-    int after; /* number of parts after the sum of products; they are elementwise, as what follows either form
-                */
-    const char *what;
-};
-
-static const struct rewriting rewritings[] = {
-    {UK_STEP_MULTIPLY_OUT, uk_multiply_out, 1, "its differences are multiplied out"},
-    {UK_STEP_WIDEN, uk_widen_factors, 0, "its factors are converted to f32 first"},
-};
-
-/* Cycles of a part before the products: plain loops, and storing and reading what half of L2 does not hold.
- */
-static double cycles_before(const struct uk_schedule *s, const struct uk_stage *st) {
-    const struct uk_machine *m = &s->target->machine;
-    const struct uk_tensor *x = st->operand[0].tensor;
-    const double bytes = uk_elements(s, x) * (double)uk_type_bytes(x->type);
-
-    return uk_plain_cycles(s, st) +
-           (bytes > (double)m->cache[UK_L2].size / 2 ? 2 * bytes / m->cache[UK_LLC].bytes : 0);
-}
-
-/* Cycles of the kernel of the products, and of the parts before. Infinite: no kernel computes the products.
- */
-static enum uk_status cycles_of_parts(struct uk_schedule *s, const struct uk_parts *made, int after,
-                                      double *cycles) {
-    const int product = made->count - 1 - after;
-
-    *cycles = HUGE_VAL;
-    if (uk_is_as_written(s, made->part[product]->name))
-        return UK_OK;
-    const enum uk_status status = uk_best_kernel_cycles(s, made->part[product], cycles);
-    for (int i = 0; i < product; i++)
-        *cycles += cycles_before(s, made->part[i]);
-    return status;
-}
-
-static enum uk_status apply(struct uk_schedule *s, struct uk_stage *st, const struct rewriting *r) {
-    if (s->report)
-        uk_put(s->report, "stage %s: %s\n", st->name, r->what);
-    return uk_apply_one(s, step_of(s, r->step, st));
-}
-
-/* Applies the step if it saves time. The parts made here serve the estimate alone. */
-static enum uk_status rewrite(struct uk_schedule *s, struct uk_stage *st, const struct rewriting *r) {
-    struct uk_buffer *const buffers = s->buffers;
-    struct uk_parts made;
-    double written, cycles;
-    enum uk_status status = r->make(s, st, st->statement->at, &made);
-
-    if (status == UK_REFUSED || status == UK_UNSUPPORTED)
-        return uk_context_forget(s->context), UK_OK;
-    if (status || (status = uk_best_kernel_cycles(s, st, &written)) ||
-        (status = cycles_of_parts(s, &made, r->after, &cycles)))
-        return status;
-    uk_forget_parts(s, &made, buffers);
-    if (isinf(written))
-        written = uk_can_use_plain_loops(s) ? uk_plain_cycles(s, st) : HUGE_VAL;
-    return cycles < written ? apply(s, st, r) : UK_OK;
-}
-
-/* Replaces sums by parts that take less time. */
-static enum uk_status replace_sums(struct uk_schedule *s) {
-    enum uk_status status = UK_OK;
-
-    for (struct uk_stage *st = s->stages, *next; st && !status; st = next) {
-        next = st->next;
-        if (st->statement->reduce != UK_REDUCE_SUM || uk_is_empty(st) || uk_is_as_written(s, st->name))
-            continue;
-        for (size_t i = 0; i < sizeof rewritings / sizeof *rewritings && !status && !st->is_gone; i++)
-            status = rewrite(s, st, &rewritings[i]);
-    }
-    return status;
-}
-
-/* The only stage that reads the temp that st writes, if nothing else writes it. */
-struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st) {
-    const struct uk_tensor *t = st->operand[0].tensor;
-    struct uk_stage *reader = NULL;
-
-    for (struct uk_stage *o = s->stages; o && t->kind == UK_TENSOR_TEMP; o = o->next) {
-        if (o != st && o->operand[0].tensor == t)
-            return NULL;
-        if (!reads(o, t))
-            continue;
-        if (reader)
-            return NULL;
-        reader = o;
-    }
-    return reader;
-}
 
 /* Inlines bias, activation and similar stages into one expression. Nothing is inlined into a sum, since
  * kernels read their operands from memory. */
@@ -151,7 +21,7 @@ enum uk_status uk_inline_stages(struct uk_schedule *s) {
         if (!reader || !uk_is_elementwise(reader) || uk_is_as_written(s, st->name) ||
             uk_is_as_written(s, reader->name))
             continue;
-        enum uk_status status = try_step(s, step_of(s, UK_STEP_COMPUTE_INLINE, st), &done);
+        enum uk_status status = uk_try_step(s, uk_step_of(s, UK_STEP_COMPUTE_INLINE, st), &done);
         if (status)
             return status;
     }
@@ -172,7 +42,7 @@ static void find_group(const struct uk_schedule *s, struct uk_stage *st) {
         if (e->parent || e->match || !uk_is_elementwise(e) || uk_is_as_written(s, e->name))
             continue;
         for (const struct uk_stage *g = st; g && !follows; g = g->in_group)
-            follows = reads(e, g->operand[0].tensor);
+            follows = uk_reads(e, g->operand[0].tensor);
         if (!follows)
             continue;
         e->in_group = NULL;
@@ -349,7 +219,7 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
 
     if (step)
         step->subject = e->name;
-    enum uk_status status = try_step(s, step, done);
+    enum uk_status status = uk_try_step(s, step, done);
     if (status || !*done)
         return status;
     /* a refusal counts against the draft of st */
@@ -383,11 +253,11 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
     if (uk_refusal(s, st->name, draft))
         return UK_OK;
     for (struct uk_stage *e = st->next; e; e = e->next) {
-        bool follows = reads(e, st->operand[0].tensor), done;
+        bool follows = uk_reads(e, st->operand[0].tensor), done;
         int prefix = st->match || uk_is_empty(st) ? shared_loops(s, st) : uk_loops_of_row(s, st, e);
 
         for (const struct uk_stage *o = s->stages; o; o = o->next)
-            if (o->parent == st && o->after && reads(e, o->operand[0].tensor)) {
+            if (o->parent == st && o->after && uk_reads(e, o->operand[0].tensor)) {
                 follows = true;
                 prefix = o->prefix < prefix ? o->prefix : prefix;
             }
@@ -465,11 +335,14 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
 
 enum uk_status uk_auto_schedule(struct uk_schedule *s) {
     s->is_automatic = true;
-    enum uk_status status = replace_sums(s);
+    enum uk_status status = uk_replace_sums(s);
     if (!status)
         status = uk_inline_stages(s);
     for (struct uk_stage *st = s->stages; st && !status; st = st->next)
-        if (!st->parent && !st->match)
+        if (!st->parent && !st->match && !st->is_conversion)
+            status = schedule_nest(s, st);
+    for (struct uk_stage *st = s->stages; st && !status; st = st->next)
+        if (st->is_conversion && !uk_is_converted_in_copy(s, st) && !(status = uk_place_conversion(s, st)))
             status = schedule_nest(s, st);
     return status;
 }

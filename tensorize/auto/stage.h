@@ -45,17 +45,32 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
 /* Sets *fits if some kernel computes the stage, possibly with copies of operands that hold their
  * borders. */
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits);
-/* Sets *cycles to the estimate of the cheapest kernel for the stage; infinite if plain loops are faster or no
- * kernel computes it. */
-enum uk_status uk_best_kernel_cycles(struct uk_schedule *s, struct uk_stage *st, double *cycles);
+/* Chooses the cheapest kernel for the stage, without a report; p->fit.intrinsic is NULL if plain loops are
+ * faster or no kernel computes it. */
+enum uk_status uk_best_plan(struct uk_schedule *s, struct uk_stage *st, struct uk_kernel_plan *p);
 
-/* ---- program.c ---- */
+/* ---- readers.c ---- */
 
+/* True if the stage reads the tensor, perhaps by `im2col`. */
+bool uk_reads(const struct uk_stage *st, const struct uk_tensor *t);
 /* True if the stage computes each element of its output from single elements, without a sum, and writes each
  * once. */
 bool uk_is_elementwise(const struct uk_stage *st);
 /* The only stage that reads the temp that st writes; NULL: several do, or another stage writes it too. */
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
+
+/* ---- parts.c ---- */
+
+/* Replaces sums by parts that take less time. */
+enum uk_status uk_replace_sums(struct uk_schedule *s);
+/* True if the conversion is left out, because the copy of a constant makes it (lower/conversions.c). */
+bool uk_is_converted_in_copy(const struct uk_schedule *s, const struct uk_stage *st);
+/* Moves the conversion of a factor into the loop in which the factor is packed, so that its elements stay in
+ * a cache. The conversion of one that is not packed, or that is constant, stays where it is. */
+enum uk_status uk_place_conversion(struct uk_schedule *s, struct uk_stage *st);
+
+/* ---- program.c ---- */
+
 /* Inlines elementwise stages into their only reader, if that is elementwise too. */
 enum uk_status uk_inline_stages(struct uk_schedule *s);
 /* Fuses the loops over rows of a sum, and of the elementwise stages that follow it, that are contiguous

@@ -26,6 +26,24 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step) {
     return step ? uk_apply_steps(s, step) : uk_out_of_memory(s->context);
 }
 
+enum uk_status uk_try_step(struct uk_schedule *s, struct uk_step *step, bool *done) {
+    enum uk_status status = uk_apply_one(s, step);
+
+    *done = !status;
+    if (status != UK_REFUSED && status != UK_UNSUPPORTED)
+        return status;
+    uk_context_forget(s->context);
+    return UK_OK;
+}
+
+struct uk_step *uk_step_of(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st) {
+    struct uk_step *step = uk_step_on(s, kind, st, NULL, 0);
+
+    if (step)
+        step->subject = st->name;
+    return step;
+}
+
 enum uk_status uk_split_unconditionally(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l,
                                         int64_t factor, const char *suffix, struct uk_loop **outer) {
     struct uk_step *step;

@@ -9,6 +9,10 @@
 struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
                            struct uk_loop *const *loops, int n);
 enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
+/* Applies the step if it is legal; one that is refused leaves everything as it was. */
+enum uk_status uk_try_step(struct uk_schedule *s, struct uk_step *step, bool *done);
+/* A step on the stage itself. */
+struct uk_step *uk_step_of(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st);
 /* Splits l into outer and inner loop, the inner one of `factor` values; *l becomes the inner loop. *outer
  * NULL: the loop has no more values than that and is left as it is. */
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,

@@ -62,7 +62,7 @@ struct uk_tensor {
                                            without `over` */
     bool has_over;
     int align;        /* bytes of which the origin's address is a multiple; 0: the element's size */
-    bool is_constant; /* `constant`: the same values in every call */
+    bool is_constant; /* `constant`, or converted from such a tensor: the same values in every call */
     bool is_finite;   /* `finite`: no element is infinite or a NaN */
     bool is_written, is_read;
     /* A buffer in registers: with what a copy to shared memory will store; and that is loaded as vectors. */

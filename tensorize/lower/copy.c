@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowers copies to plain loops. A copy's right side is x or pad(x, v): outside x's bounds v is stored. */
+/* Lowers copies to plain loops. A copy's right side is pad(x, v), where x may be under a conversion: outside
+ * x's bounds v is stored. */
 #include <string.h>
 #include "lower.h"
 
 static const struct uk_operand *source(const struct uk_stage *st) {
+    const struct uk_expr *x = st->statement->right->arg[0];
+
+    if (x->op == UK_E_CAST)
+        x = x->arg[0];
     for (int o = 1; o < st->operands; o++)
-        if (st->operand[o].expr == st->statement->right->arg[0])
+        if (st->operand[o].expr == x)
             return &st->operand[o];
     return NULL;
 }

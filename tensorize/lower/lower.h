@@ -152,6 +152,12 @@ enum uk_status uk_finish_stages(struct uk_schedule *s);
 struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t);
 /* True if the copy, of a constant tensor, is made once, by another function than the program's. */
 bool uk_is_constant_pack(const struct uk_stage *st);
+/* True if the stage, made by widen, converts a constant tensor. */
+bool uk_is_constant_conversion(const struct uk_stage *st);
+/* conversions.c: lets copies of converted constants convert the constants themselves. */
+enum uk_status uk_convert_constants(struct uk_schedule *s);
+/* Removes the tensor's buffer from the workspace. NULL: it has none. */
+struct uk_buffer *uk_take_buffer(struct uk_schedule *s, const struct uk_tensor *t);
 /* Creates those functions, one for each constant tensor. Its packed form, a block of bytes, replaces the
  * tensor among f's; the copies move from the schedule's stages to the list *packed. */
 enum uk_status uk_pack_constants(struct uk_schedule *s, struct uk_function *f, struct uk_stage **packed);

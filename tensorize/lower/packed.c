@@ -18,6 +18,10 @@ static bool reads_scalar(const struct uk_expr *e) {
     return reads;
 }
 
+bool uk_is_constant_conversion(const struct uk_stage *st) {
+    return st->is_conversion && st->operand[0].tensor->is_constant;
+}
+
 bool uk_is_constant_pack(const struct uk_stage *st) {
     return st->copied && !st->prefix && st->operand[1].tensor->is_constant &&
            !(st->copied->outside && reads_scalar(st->copied->outside));
@@ -124,8 +128,7 @@ static struct uk_node *copy_in_place(struct packing *p, struct uk_index *bytes) 
                : NULL;
 }
 
-/* Removes the copy's buffer from the workspace. */
-static struct uk_buffer *take_buffer(struct uk_schedule *s, const struct uk_tensor *t) {
+struct uk_buffer *uk_take_buffer(struct uk_schedule *s, const struct uk_tensor *t) {
     struct uk_buffer **at = &s->buffers, *b;
 
     while ((b = *at) && b->tensor != t)
@@ -154,7 +157,7 @@ static bool lay_out_copies(struct packing *p, struct uk_index **bytes) {
             *p->packed = st;
             p->packed = &st->next;
         }
-        if (!(b = take_buffer(p->s, t)) || !add_section(p, p->f, t, p->k->form, *bytes) ||
+        if (!(b = uk_take_buffer(p->s, t)) || !add_section(p, p->f, t, p->k->form, *bytes) ||
             !add_section(p, p->k->pack, t, p->form, *bytes))
             return false;
         *bytes = uk_index_op(a, UK_I_ADD, *bytes, rounded(a, bytes_of(a, t, b->elements)));
@@ -233,12 +236,17 @@ static enum uk_status pack_tensor(struct packing *p, const struct uk_tensor **pl
     return status;
 }
 
-/* Removes the copies of constants from s->stages; they run once, in one thread. */
+/* True if the stage is not run by the program's function: a copy, or a conversion that is no copy's. */
+static bool is_made_before(const struct uk_stage *st) {
+    return uk_is_constant_pack(st) || (uk_is_constant_conversion(st) && !st->parent && !st->attached);
+}
+
+/* Removes the copies and conversions of constants from s->stages; they run once, in one thread. */
 static struct uk_stage *take_copies(struct uk_schedule *s) {
     struct uk_stage *copies = NULL, **end = &copies;
 
     for (struct uk_stage **at = &s->stages, *st; (st = *at);) {
-        if (!uk_is_constant_pack(st)) {
+        if (!is_made_before(st)) {
             at = &st->next;
             continue;
         }

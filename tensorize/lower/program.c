@@ -208,10 +208,10 @@ static enum uk_status fuse_copies(struct uk_schedule *s) {
 }
 
 enum uk_status uk_finish_stages(struct uk_schedule *s) {
-    enum uk_status fused = fuse_copies(s);
+    enum uk_status begun = uk_convert_constants(s);
 
-    if (fused)
-        return fused;
+    if (begun || (begun = fuse_copies(s)))
+        return begun;
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         s->at = st;
         enum uk_status status = uk_check_vectors(s, st);

@@ -5,7 +5,8 @@
  *     S_left[m, k] = f32(A[m, k]),  S_right[k, n] = f32(B[k, n]),  S = sum(k) S_left[m, k] * S_right[k, n]
  *
  * in the order of the tensors' dimensions, so that kernels of f32 compute the sum. Conversions are exact, and
- * each is made once, where a kernel of halves converts B again for each group of rows.
+ * each is made once, where a kernel of halves converts B again for each group of rows. Those of a constant
+ * tensor are made when it is packed (lower/conversions.c).
  */
 #include "minmax.h"
 #include "schedule.h"
@@ -96,6 +97,7 @@ static enum uk_status add_conversion(const struct widening *w, struct uk_expr *f
     if (!(buffer = uk_statement_buffer(w->s, t, name)) || !uk_statement_element(w->s, t, buffer, &t->left) ||
         !(*read = uk_element_of(w->s, t, w->at)))
         return uk_out_of_memory(w->s->context);
+    buffer->is_constant = x->tensor->is_constant;
     return uk_add_part(w->s, t, out);
 }
 

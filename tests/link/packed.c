@@ -14,6 +14,9 @@ enum { MARGIN = 64, SIZES = 4 };
 #define MATMUL                                                                                            \
     "tensor A f32 [M, K]\ntensor B f32 [K, N] constant\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * " \
     "B[k, n]\n"
+#define HALVES                                                                                            \
+    "tensor A f16 [M, K]\ntensor B bf16 [K, N] constant\ntensor C f32 [M, N]\nC[m, n] = sum(k) f32(A[m, " \
+    "k]) * f32(B[k, n])\n"
 #define ROW "tensor X f32 [N]\ntensor F f32 [N] constant\ntensor Y f32 [N]\n"
 #define CONV                                                                                               \
     "tensor X f32 [H, W, C]\ntensor F f32 [3, 3, C, O] constant\ntensor B f32 [O] constant\ntensor Y f32 " \
@@ -72,6 +75,28 @@ static const struct program {
      "tensor A f16 [M, K]\ntensor F f16 [N, K] constant\ntensor Y f16 [M, N]\nY[m, n] = sum(k) A[m, k] * "
      "F[n, k]\n",
      {{5, 3, 9}, {13, 5, 17}, {-1}}},
+    {"halves", HALVES, {{13, 33, 17}, {128, 96, 80}, {64, 1, 5}, {3, 5, 0}}},
+    {"... converted in place",
+     HALVES "schedule\n  widen C\n",
+     {{5, 7, 9}, {13, 33, 17}, {3, 5, 0}, {3, 0, 5}}},
+    {"... converted when panels are packed",
+     HALVES "schedule\n  widen C\n  split C.n 16 -> no ni\n  split C.m 4 -> mo mi\n  split C.k 8 -> ko ki\n"
+            "  reorder C.ko C.mo C.no C.mi C.ni C.ki\n  pack C_right at root panel 16 -> BP\n"
+            "  pack C_left at C.mo panel 4 along 0 -> AP\n  compute_at C_left C.mo\n",
+     {{5, 7, 9}, {13, 33, 17}, {3, 5, 0}, {3, 0, 5}}},
+    {"... converted in the function, for each panel",
+     HALVES "schedule\n  widen C\n  split C.n 16 -> no ni\n  reorder C.no C.m C.ni\n"
+            "  pack C_right at C.no panel 16 -> BP\n  compute_at C_right C.no\n",
+     {{5, 7, 9}, {13, 33, 17}, {3, 5, 0}, {3, 0, 5}}},
+    {"... converted in place, and in panels that the function packs",
+     HALVES "schedule\n  widen C\n  split C.n 16 -> no ni\n  reorder C.no C.m C.ni\n  pack C_right at C.no "
+            "panel 16 -> BP\n",
+     {{5, 7, 9}, {13, 33, 17}, {3, 5, 0}, {3, 0, 5}}},
+    {"... by themselves, in place and in panels",
+     "tensor F f16 [K, N] constant\ntensor C f32 [N, N]\nC[m, n] = sum(k) f32(F[k, m]) * f32(F[k, n])\n"
+     "schedule\n  widen C\n  split C.n 16 -> no ni\n  reorder C.no C.m C.ni\n  pack C_right at root panel 16 "
+     "-> BP\n",
+     {{5, 7}, {33, 17}, {1, 1}, {0, 5}}},
     {"so large that code packs it", MATMUL, {{3, 260, 270}, {-1}}},
     {"... as bytes, in place",
      "tensor X u8 [N]\ntensor F u8 [N] constant\ntensor Y u8 [N]\nY[i] = X[i] * F[i]\n",

@@ -22,18 +22,20 @@ static enum uk_unit unit_of(const struct uk_kernel *k) {
                                                          : UK_UNIT_VECTORS;
 }
 
-/* A vector of f16 takes as long as three instructions (measured on Emerald Rapids; it consists of two), one
- * of bf16 one. All of B's panel is converted for each group of rows, A's rows once for all columns of a
- * group, with a store. After each CONVERTED_TERMS terms the sums are added to C: a load, an addition and a
- * store. */
+/* Conversions, unless they are among the other instructions of the kernel's row.
+ *
+ * A vector of f16 takes as long as three instructions (measured on Emerald Rapids; it consists of two), one
+ * of bf16 as long as two, which could start while it is stored. All of B's panel is converted for each group
+ * of rows, A's rows once for all columns of a group, with a store. After each CONVERTED_TERMS terms the sums
+ * are added to C: a load, an addition and a store. */
 static void set_conversions(const struct uk_kernel *k, struct uk_product_kernel *p) {
     const enum uk_element element = uk_kernel_operation(k)->element;
     const bool is_f16 = element == UK_ELEMENT_F16_F32;
 
-    if ((!is_f16 && element != UK_ELEMENT_BF16) || strstr(uk_kernel_features(k), "bf16"))
+    if ((!is_f16 && element != UK_ELEMENT_BF16) || strstr(uk_kernel_features(k), "bf16") || p->other > 0)
         return;
-    p->converts_b = p->vectors * (is_f16 ? 3 : 1);
-    p->converts_a = p->fma / p->nr * 2 + p->fma * 3 / CONVERTED_TERMS;
+    p->converts_b = p->vectors * (is_f16 ? 3 : 2);
+    p->converts_a = (double)(2 * p->fma) / p->nr + (double)(3 * p->fma) / CONVERTED_TERMS;
 }
 
 /* Kernels that compute all rows in one call have rows that share a vector, and shuffle what they loaded.

@@ -90,6 +90,12 @@ static bool may_hold(const struct gemm_type *t, const struct uk_kernel *k) {
     return true;
 }
 
+/* True if blocks of k do not change the bits of sums: whole numbers, and kernels that convert, which add
+ * their sums to C after a few terms anyway. */
+static bool is_same_in_blocks(const struct gemm_type *t, const struct gemm_way *w) {
+    return t->sum == UK_C_I32 || uk_product_kernel(w->tile->kernel[w->form]).converts_b > 0;
+}
+
 struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA};
     struct gemm_way best = {0};
@@ -108,7 +114,8 @@ struct gemm_way uk_gemm_low_way(const struct gemm_product *p, bool whole) {
             if ((!best.tile || w.cycles < best.cycles) && may_hold(p->type, t->kernel[w.form]))
                 best = w;
         }
-    if (best.tile && p->b_packed && p->m <= best.rows && best.a == UK_IN_PLACE)
-        best.kc = p->k; /* nothing is copied, and sums stay in registers */
+    if (best.tile && p->b_packed && p->m <= best.rows && best.a == UK_IN_PLACE &&
+        is_same_in_blocks(p->type, &best))
+        best.kc = p->k; /* nothing is copied */
     return best;
 }
