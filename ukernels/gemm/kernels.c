@@ -239,10 +239,24 @@ static void set_fma(struct gemm_type *t) {
 
 /* ---- types of low precision ---- */
 
-/* True if tiles of the type can be computed by the kernel on copies converted to f32. */
+/* True if a kernel packs panels of f32 of this width from lines that are contiguous along k. */
+static bool packs_columns(const struct gemm_type *t, int width) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+
+        if (k->operation->form == UK_OP_PACK_T && k->operation->element == UK_ELEMENT_F32 && k->mr == width &&
+            runs(t, k))
+            return true;
+    }
+    return false;
+}
+
+/* True if tiles of the type can be computed by the kernel on copies converted to f32: rows, or panels. */
 static bool multiplies_widened(const struct gemm_type *t, const struct uk_kernel *k) {
-    return t->is_widened && k->operation->element == UK_ELEMENT_F32 && k->operation->form == UK_OP_PANELS &&
-           takes_any(t, k);
+    const enum uk_op_form form = k->operation->form;
+
+    return t->is_widened && k->operation->element == UK_ELEMENT_F32 && takes_any(t, k) &&
+           (form == UK_OP_RA || (form == UK_OP_PANELS && packs_columns(t, k->mr)));
 }
 
 /* The elements of a kernel's sums. */

@@ -52,6 +52,9 @@ void uk_gemm_copy_low_rows(const struct gemm_type *t, int64_t m, int64_t k, cons
 /* Packs a panel of f32 of `width` lines from lines of f16 or bf16, contiguous along k or side by side. */
 void uk_gemm_pack_widened(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step,
                           int64_t across, int64_t width, void *d);
+/* d[i*ldd + p] = s[i*row + p*step], converted to f32 */
+void uk_gemm_widen_rows(const struct gemm_type *t, int64_t m, int64_t k, const uint16_t *s, int64_t row,
+                        int64_t step, float *d, int64_t ldd);
 /* Converts n elements of the type to f32. */
 void uk_gemm_widen(const struct gemm_type *t, int64_t n, const uint16_t *s, float *d);
 /* sums = alpha sums + beta C, rows lds and ldc apart; C is not read if beta is 0. */

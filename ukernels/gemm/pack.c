@@ -29,7 +29,8 @@ struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_t
         return uk_lattice_panels(tile->right, n, k, taken, tile->nr, tile->kr);
     if (type->is_low_precision)
         k = gemm_padded(k, tile->kr);
-    m = uk_lattice_matrix(gemm_element_of(type, side), n, k, uk_gemm_leading(k, type->size), 1);
+    m = uk_lattice_matrix(side == GEMM_LEFT ? tile->left : tile->right, n, k, uk_gemm_leading(k, type->size),
+                          1);
     m.kind = UK_ROWS;
     return m;
 }
@@ -167,7 +168,10 @@ void uk_gemm_pack(const struct gemm_type *t, const struct uk_gemm_part *s, void 
         return;
     }
     from = uk_lattice_place(s->from, s->array, s->line, s->k);
-    if (uk_lattice_element_stride(s->to) == 1)
+    if (s->to->element != s->from->element)
+        uk_gemm_widen_rows(t, s->n, s->iterations, from, uk_lattice_line_stride(s->from),
+                           uk_lattice_element_stride(s->from), copy, uk_lattice_line_stride(s->to));
+    else if (uk_lattice_element_stride(s->to) == 1)
         t->copy_rows(t, s->n, s->iterations, from, uk_lattice_line_stride(s->from),
                      uk_lattice_element_stride(s->from), copy, uk_lattice_line_stride(s->to));
     else

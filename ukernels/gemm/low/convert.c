@@ -34,8 +34,8 @@ static void narrow(const struct gemm_type *t, int64_t n, const float *restrict s
 /* ---- panels ---- */
 
 /* Packs lines side by side. */
-static void widen_rows(const struct gemm_type *t, int64_t k, int64_t n, const uint16_t *s, int64_t step,
-                       float *d, int64_t width) {
+static void widen_lines(const struct gemm_type *t, int64_t k, int64_t n, const uint16_t *s, int64_t step,
+                        float *d, int64_t width) {
     for (int64_t p = 0; p < k; p++, s += step, d += width) {
         widen(t, n, s, d);
         for (int64_t j = n; j < width; j++)
@@ -63,9 +63,28 @@ static void widen_columns(const struct gemm_type *t, int64_t k, int64_t n, const
 void uk_gemm_pack_widened(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step,
                           int64_t across, int64_t width, void *d) {
     if (across == 1)
-        widen_rows(t, k, n, s, step, d, width);
+        widen_lines(t, k, n, s, step, d, width);
     else
         widen_columns(t, k, n, s, across, d, width);
+}
+
+/* ---- rows ---- */
+
+void uk_gemm_widen_rows(const struct gemm_type *t, int64_t m, int64_t k, const uint16_t *s, int64_t row,
+                        int64_t step, float *d, int64_t ldd) {
+    uint16_t some[SOME];
+
+    for (int64_t i = 0; i < m; i++, s += row, d += ldd)
+        if (step == 1)
+            widen(t, k, s, d);
+        else
+            for (int64_t p = 0; p < k; p += SOME) {
+                const int64_t count = uk_min(k - p, SOME);
+
+                for (int64_t q = 0; q < count; q++)
+                    some[q] = s[(p + q) * step];
+                widen(t, count, some, d + p);
+            }
 }
 
 /* ---- C ---- */

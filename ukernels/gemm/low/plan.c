@@ -42,6 +42,30 @@ static double b_cycles(const struct gemm_product *p, const struct gemm_way *w) {
     return (double)bytes / (bytes <= m->cache[UK_LLC].size ? m->cache[UK_LLC].bytes : m->uncore.bytes);
 }
 
+/* Cycles in which the panels of a block of B come from L2 for each panel of rows; none if L1 holds them. */
+static double panel_cycles(const struct gemm_product *p, const struct gemm_way *w, int64_t panels) {
+    const int size = uk_element_bytes(w->tile->right);
+    const struct uk_machine *m = p->type->machine;
+
+    if (p->n * w->kc * size <= m->cache[UK_L1].size / 2)
+        return 0;
+    return (double)(panels * p->n * p->k * size) / m->core.l2.bytes;
+}
+
+/* Cycles of copying A in rows: converted, three instructions a vector; else at the rate of stores. Elements
+ * that are not contiguous are copied one by one. */
+static double rows_cycles(const struct gemm_product *p, const struct gemm_way *w) {
+    const struct gemm_type *t = p->type;
+    const struct uk_vectors *vectors = uk_core_vectors(&t->machine->core, INT_MAX);
+    const double elements = (double)(p->m * p->k);
+
+    if (p->a_columns)
+        return 2 * elements;
+    if (w->tile->left != t->left)
+        return elements * uk_element_bytes(w->tile->left) / vectors->bytes * cycles_of(t, 0, 3);
+    return elements * t->size / (uk_ports_rate(&vectors->store) * vectors->bytes);
+}
+
 static double way_cycles(const struct gemm_product *p, const struct gemm_way *w) {
     const struct gemm_type *t = p->type;
     const struct uk_core *core = &t->machine->core;
@@ -53,15 +77,13 @@ static double way_cycles(const struct gemm_product *p, const struct gemm_way *w)
     double cycles = uk_product_iteration(core, vectors, &kernel, w->rows, p->m, p->n) *
                     (double)uk_ceil_div(p->k, w->tile->kr);
 
-    cycles = uk_max_real(cycles,
-                         (double)(panels * p->n * p->k * uk_element_bytes(w->tile->right)) / core->l2.bytes);
-    cycles += b_cycles(p, w) + (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
+    cycles += panel_cycles(p, w, panels) + b_cycles(p, w) +
+              (double)blocks * ((double)tiles * GEMM_CALL + vectors_of_c);
     cycles += pack_cycles(t, w->tile, p->n, p->k, p->b_columns);
     if (w->a == UK_PANELS)
         cycles += pack_cycles(t, w->tile, p->m, p->k, !p->a_columns);
     else if (w->a == UK_ROWS)
-        cycles += (double)(p->m * p->k) *
-                  (p->a_columns ? 2 : 1 / (uk_ports_rate(&vectors->store) * vectors->bytes));
+        cycles += rows_cycles(p, w);
     return cycles;
 }
 
@@ -76,7 +98,7 @@ static int64_t k_block(const struct gemm_product *p, const struct gemm_tile *t) 
 
 /* True if the tile's kernel of the form GEMM_RA can read the rows of A in place. */
 static bool reads_rows(const struct gemm_product *p, const struct gemm_tile *t) {
-    return !p->a_columns && (t->kernel[GEMM_RA]->any_k || p->k % t->kr == 0);
+    return !p->a_columns && t->left == p->type->left && (t->kernel[GEMM_RA]->any_k || p->k % t->kr == 0);
 }
 
 /* True if the kernel runs: if it needs state of the core, that is asked for when a plan would first use it.

@@ -28,28 +28,17 @@ UK_LOW_CALL(igemm)
 UK_LOW_CALL(i8gemm)
 UK_LOW_CALL(u8gemm)
 
-static void call_sgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
-    ((uk_sgemm_function *)k->function)(x->k, x->a, x->b, x->c, x->ldc, x->acc, x->rows, x->columns);
+UK_LOW_CALL(sgemm)
+UK_LOW_CALL(bgemm)
+UK_LOW_CALL(hsgemm)
+
+/* bf16 or f16, or converted to f32. */
+static void call_bgemm_or_sgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
+    (k->operation->element == UK_ELEMENT_F32 ? call_sgemm : call_bgemm)(k, x);
 }
 
-static void call_bgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
-    if (k->operation->form == UK_OP_RA)
-        ((uk_bgemm_ra_function *)k->function)(x->k, x->a, x->lda, x->b, x->c, x->ldc, x->acc, x->rows,
-                                              x->columns);
-    else if (k->operation->element == UK_ELEMENT_BF16)
-        ((uk_bgemm_function *)k->function)(x->k, x->a, x->b, x->c, x->ldc, x->acc, x->rows, x->columns);
-    else
-        call_sgemm(k, x);
-}
-
-static void call_hsgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
-    if (k->operation->form == UK_OP_RA)
-        ((uk_hsgemm_ra_function *)k->function)(x->k, x->a, x->lda, x->b, x->c, x->ldc, x->acc, x->rows,
-                                               x->columns);
-    else if (k->operation->element == UK_ELEMENT_F16_F32)
-        ((uk_hsgemm_function *)k->function)(x->k, x->a, x->b, x->c, x->ldc, x->acc, x->rows, x->columns);
-    else
-        call_sgemm(k, x);
+static void call_hsgemm_or_sgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
+    (k->operation->element == UK_ELEMENT_F32 ? call_sgemm : call_hsgemm)(k, x);
 }
 
 static void call_hgemm(const struct uk_kernel *k, const struct gemm_low_call *x) {
@@ -286,8 +275,8 @@ struct gemm_type uk_gemm_u8_i8 = UK_TYPE_OF_BYTES(igemm, UK_ELEMENT_U8_I8, UK_EL
      .pack_groups = uk_gemm_pack_groups,                                          \
      .copy_rows = uk_gemm_copy_low_rows}
 struct gemm_type uk_gemm_bf16 = UK_TYPE_OF_HALVES(bgemm, UK_ELEMENT_BF16, UK_ELEMENT_BF16, UK_C_F32, true,
-                                                  call_bgemm, UK_C_F32, UK_C_BF16),
+                                                  call_bgemm_or_sgemm, UK_C_F32, UK_C_BF16),
                  uk_gemm_f16 = UK_TYPE_OF_HALVES(hgemm, UK_ELEMENT_F16_F32, UK_ELEMENT_F16, UK_C_F32, true,
-                                                 call_hsgemm, UK_C_F16, UK_C_F32),
+                                                 call_hsgemm_or_sgemm, UK_C_F16, UK_C_F32),
                  uk_gemm_f16_sums = UK_TYPE_OF_HALVES(hgemm, UK_ELEMENT_F16, UK_ELEMENT_F16, UK_C_F16, false,
                                                       call_hgemm, UK_C_F16, UK_C_F32);
