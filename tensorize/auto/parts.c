@@ -20,26 +20,17 @@ static const struct rewriting rewritings[] = {
     {UK_STEP_WIDEN, uk_widen_factors, 0, "its factors are converted to f32 first"},
 };
 
-/* True if the plan of the products copies what the part writes into panels. */
-static bool is_packed(const struct uk_stage *product, const struct uk_kernel_plan *p,
-                      const struct uk_tensor *t) {
-    for (int o = 1; o < product->operands; o++)
-        if (product->operand[o].tensor == t && p->fit.panel[o].width)
-            return true;
-    return false;
-}
-
-/* Cycles of a part before the products: plain loops, and storing and reading what half of L2 does not hold,
- * unless it is converted block by block before it is packed. None for a constant, which is converted when it
- * is packed. */
-static double cycles_before(const struct uk_schedule *s, const struct uk_stage *st, bool is_packed) {
+/* Cycles of a part before the products: plain loops, and storing and reading what half of L2 does not hold.
+ * Conversions run in blocks that L2 holds (uk_place_conversion), or when a constant is packed, for which no
+ * cycles count. */
+static double cycles_before(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_machine *m = &s->target->machine;
     const struct uk_tensor *x = st->operand[0].tensor;
     const double bytes = uk_elements(s, x) * (double)uk_type_bytes(x->type);
 
     if (x->is_constant)
         return 0;
-    if (bytes <= (double)m->cache[UK_L2].size / 2 || (st->is_conversion && is_packed))
+    if (bytes <= (double)m->cache[UK_L2].size / 2 || st->is_conversion)
         return uk_plain_cycles(s, st);
     return uk_plain_cycles(s, st) + 2 * bytes / m->cache[UK_LLC].bytes;
 }
@@ -59,8 +50,7 @@ static enum uk_status cycles_of_parts(struct uk_schedule *s, const struct uk_par
         return status;
     *cycles = plan.cycles;
     for (int i = 0; made->part[i] != product; i++)
-        *cycles +=
-            cycles_before(s, made->part[i], is_packed(product, &plan, made->part[i]->operand[0].tensor));
+        *cycles += cycles_before(s, made->part[i]);
     return UK_OK;
 }
 
@@ -110,15 +100,30 @@ bool uk_is_converted_in_copy(const struct uk_schedule *s, const struct uk_stage 
     return st->operand[0].tensor->is_constant && reader && reader->is_copy && !reader->prefix;
 }
 
+/* The number of outer loops of the reader each of which selects other elements of the tensor t: inside them
+ * no element is read again. A copy is made in the loops that it shares. */
+static int loops_of_blocks(const struct uk_stage *reader, const struct uk_tensor *t) {
+    int o = 1, n = 0;
+
+    if (reader->is_copy)
+        return reader->prefix;
+    while (reader->operand[o].tensor != t)
+        o++;
+    while (n < reader->tile && uk_depends(&reader->operand[o], reader->loop[n]))
+        n++;
+    return n;
+}
+
 enum uk_status uk_place_conversion(struct uk_schedule *s, struct uk_stage *st) {
-    const struct uk_stage *copy = uk_only_reader(s, st);
+    const struct uk_tensor *t = st->operand[0].tensor;
+    const struct uk_stage *reader = uk_only_reader(s, st);
+    const int loops = reader ? loops_of_blocks(reader, t) : 0;
     bool done;
 
-    if (st->operand[0].tensor->is_constant || !copy || !copy->is_copy || !copy->prefix ||
-        uk_is_as_written(s, st->name))
+    if (t->is_constant || !loops || uk_is_as_written(s, st->name))
         return UK_OK;
-    struct uk_step *step = uk_step_on(s, UK_STEP_COMPUTE_AT, copy->parent,
-                                      (struct uk_loop *[]){copy->parent->loop[copy->prefix - 1]}, 1);
+    struct uk_stage *at = reader->is_copy ? reader->parent : (struct uk_stage *)reader;
+    struct uk_step *step = uk_step_on(s, UK_STEP_COMPUTE_AT, at, &at->loop[loops - 1], 1);
     if (step)
         step->subject = st->name;
     return uk_try_step(s, step, &done);

@@ -65,8 +65,8 @@ struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_sta
 enum uk_status uk_replace_sums(struct uk_schedule *s);
 /* True if the conversion is left out, because the copy of a constant makes it (lower/conversions.c). */
 bool uk_is_converted_in_copy(const struct uk_schedule *s, const struct uk_stage *st);
-/* Moves the conversion of a factor into the loop in which the factor is packed, so that its elements stay in
- * a cache. The conversion of one that is not packed, or that is constant, stays where it is. */
+/* Moves the conversion of a factor into loops of its reader, or of the copy that reads it, in which no
+ * element is read again, so that the elements stay in a cache. That of a constant stays where it is. */
 enum uk_status uk_place_conversion(struct uk_schedule *s, struct uk_stage *st);
 
 /* ---- program.c ---- */
