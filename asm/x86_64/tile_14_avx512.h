@@ -68,32 +68,34 @@
     "vmovu" P " (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                            \
     SECOND("vmovu" P " 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t")
 
-/* Adds the products of the element of A at `row` to accumulators x and y. */
+/* Adds the products of the element of A at `row` to accumulators x and y; _1: to x alone, from memory. */
+#define ROW_IN_PLACE_1(row, x, y, t) "vfmadd231" P " " row "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
 #if UK_NR == 2 * V
 #define ROW_IN_PLACE(row, x, y, t)                                                                              \
     "vbroadcast" S " " row ", %%zmm" #t "\n\t"                                                                  \
     "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                      \
     "vfmadd231" P " %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
 #else
-#define ROW_IN_PLACE(row, x, y, t) "vfmadd231" P " " row "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
+#define ROW_IN_PLACE ROW_IN_PLACE_1
 #endif
 /* The n-th k iteration of an unrolled one, after B is loaded. The code of row i begins at label 10 + i, where
  * an edge tile of i + 1 rows enters. */
-#define ROWS_IN_PLACE(n)                                                                                        \
-    "23:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                       \
-    "22:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                      \
-    "21:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a10], %[lda], 1)", 22, 23, 31)                                      \
-    "20:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a10])", 20, 21, 30)                                                 \
-    "19:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5], %[lda], 4)", 18, 19, 31)                                       \
-    "18:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a], %[lda], 8)", 16, 17, 30)                                        \
-    "17:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5], %[lda], 2)", 14, 15, 31)                                       \
-    "16:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5], %[lda], 1)", 12, 13, 30)                                       \
-    "15:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5])", 10, 11, 31)                                                  \
-    "14:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a], %[lda], 4)", 8, 9, 30)                                          \
-    "13:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a3])", 6, 7, 31)                                                    \
-    "12:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a], %[lda], 2)", 4, 5, 30)                                          \
-    "11:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                          \
-    "10:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a])", 0, 1, 30)
+#define ROWS_IN_PLACE(n) EACH_ROW_IN_PLACE(ROW_IN_PLACE, n)
+#define EACH_ROW_IN_PLACE(ROW, n)                                                                                        \
+    "23:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                       \
+    "22:\n\t" ROW(BYTES "*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                      \
+    "21:\n\t" ROW(BYTES "*" #n "(%[a10], %[lda], 1)", 22, 23, 31)                                      \
+    "20:\n\t" ROW(BYTES "*" #n "(%[a10])", 20, 21, 30)                                                 \
+    "19:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 4)", 18, 19, 31)                                       \
+    "18:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 8)", 16, 17, 30)                                        \
+    "17:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 2)", 14, 15, 31)                                       \
+    "16:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 1)", 12, 13, 30)                                       \
+    "15:\n\t" ROW(BYTES "*" #n "(%[a5])", 10, 11, 31)                                                  \
+    "14:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 4)", 8, 9, 30)                                          \
+    "13:\n\t" ROW(BYTES "*" #n "(%[a3])", 6, 7, 31)                                                    \
+    "12:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 2)", 4, 5, 30)                                          \
+    "11:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                          \
+    "10:\n\t" ROW(BYTES "*" #n "(%[a])", 0, 1, 30)
 
 /* If there are more than 14 k iterations: the first 14, not unrolled, each of which also prefetches the row
  * of C at %[f]; `on` moves the pointers. */
