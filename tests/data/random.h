@@ -19,4 +19,11 @@ static inline int random_below(uint64_t *state, int n) {
     return (int)((random_next(state) >> 33) % (uint64_t)n);
 }
 
+/* A number from 1 to 2^octaves - 1, as often from each power of two to the next. */
+static inline int random_size(uint64_t *state, int octaves) {
+    const int power = 1 << random_below(state, octaves);
+
+    return power + random_below(state, power);
+}
+
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares products of bytes exactly with 64-bit sums, for each pair of types: layouts, transposes, leading
- * dimensions, sizes around tiles and groups of terms, long sums of extreme bytes, factors of C, threads,
- * packed operands, batches, memory that cannot be allocated, and refusals. Each operand ends at an
+ * dimensions, sizes around tiles and groups of terms, long sums of extreme bytes, drawn ones, factors of C,
+ * threads, packed operands, batches, memory that cannot be allocated, and refusals. Each operand ends at an
  * inaccessible page.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bytes_data.h"
+#include "seed.h"
 
 /* Fails each allocation of the library while it is set. */
 static bool has_no_memory;
@@ -141,6 +143,26 @@ static void large_products(void **state) {
 
             check(&s, i == 3);
         }
+}
+
+/* UK_GEMM_SEED=n draws other products, and more of them. */
+static void drawn_products(void **state) {
+    const char *given = getenv("UK_GEMM_SEED");
+
+    (void)state;
+    if (given)
+        seed = seed_of(given);
+    print_message("UK_GEMM_SEED=%" PRIu64 "\n", seed);
+    for (int i = 0; i < (given ? 1500 : 60); i++) {
+        const int64_t m = random_size(&seed, 9), n = random_size(&seed, 9),
+                      k = random_size(&seed, m * n > 40000  ? 6
+                                             : m * n > 4000 ? 9
+                                                            : 12);
+        const struct shape s =
+            shape_of(i, (int)random_below(&seed, 8), m, n, k, random_below(&seed, 3), betas[i % 5]);
+
+        check(&s, i % 7 == 6);
+    }
 }
 
 /* ---- batches ---- */
@@ -292,13 +314,10 @@ static void plans_are_explained(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_tiles),
-        cmocka_unit_test(large_products),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(plans_of_other_types),
-        cmocka_unit_test(bad_arguments),
-        cmocka_unit_test(plans_are_explained),
+        cmocka_unit_test(sizes_around_tiles), cmocka_unit_test(large_products),
+        cmocka_unit_test(drawn_products),     cmocka_unit_test(batches),
+        cmocka_unit_test(out_of_memory),      cmocka_unit_test(plans_of_other_types),
+        cmocka_unit_test(bad_arguments),      cmocka_unit_test(plans_are_explained),
     };
 
     if (uk_set_num_threads(THREADS))
