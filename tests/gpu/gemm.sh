@@ -7,7 +7,7 @@ set -euo pipefail
 uk=$1 source=$2 library=$3 hip=$4 work=$5
 rm -rf "$work"
 mkdir -p "$work/include/ukernels"
-ln -s "$source/ukernels/ukernels.h" "$source/ukernels/low_precision.h" "$source/ukernels/weights.h" "$source/ukernels/gpu/gpu.h" "$source/ukernels/registry" "$work/include/ukernels/"
+ln -s "$source/ukernels/ukernels.h" "$source/ukernels/convolutions.h" "$source/ukernels/low_precision.h" "$source/ukernels/weights.h" "$source/ukernels/gpu/gpu.h" "$source/ukernels/registry" "$work/include/ukernels/"
 export LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 # build GPU: builds $work/GPU

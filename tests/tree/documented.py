@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the examples in comments of ukernels.h, low_precision.h, weights.h, kernels.h, gpu.h and tensorize.h. (README.md and
+"""Compiles and runs the examples in comments of ukernels.h, convolutions.h, low_precision.h, weights.h, kernels.h, gpu.h and tensorize.h. (README.md and
 docs/: listings.py.)
 
     documented.py SOURCE STAGE CC
@@ -78,7 +78,8 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 
 
 def check_library_headers():
-    text, kernel, state, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
+    text, kernel, state, cpu, threads, product, batch, plan, packed = header_examples(source / "ukernels/ukernels.h")
+    (convolution,) = header_examples(source / "ukernels/convolutions.h")
     (quantized,) = (e for e in header_examples(source / "ukernels/low_precision.h") if "status" in e)
     (weights,) = (e for e in header_examples(source / "ukernels/weights.h") if "status" in e)
     (called,) = header_examples(source / "ukernels/kernels.h")

@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 for compiler in "$@"; do
     dialects="c:c11 c:c17"
     [[ $compiler == *++* ]] && dialects="c++:c++11 c++:c++17 c++:c++20"
-    for header in ukernels/ukernels.h ukernels/low_precision.h ukernels/weights.h ukernels/kernels.h ukernels/gpu/gpu.h tensorize/tensorize.h \
+    for header in ukernels/ukernels.h ukernels/convolutions.h ukernels/low_precision.h ukernels/weights.h ukernels/kernels.h ukernels/gpu/gpu.h tensorize/tensorize.h \
         tensorize/tensorize_calls.h tensorize/tensorize_verify.h networks/networks.h; do
         for language in $dialects; do
             "$compiler" -x "${language%:*}" "-std=${language#*:}" "${warnings[@]}" \

@@ -14,7 +14,7 @@ import sys
 
 source, clang = pathlib.Path(sys.argv[1]), sys.argv[2]
 COMPILER = ("tensorize/tensorize.h", "tensorize/tensorize_calls.h", "tensorize/tensorize_verify.h")
-KERNELS = ("ukernels/ukernels.h", "ukernels/low_precision.h", "ukernels/weights.h")
+KERNELS = ("ukernels/ukernels.h", "ukernels/convolutions.h", "ukernels/low_precision.h", "ukernels/weights.h")
 HEADERS = {**{header: KERNELS for header in (*KERNELS, "ukernels/kernels.h", "ukernels/gpu/gpu.h")},
            **{header: (*COMPILER, *KERNELS) for header in COMPILER}, "networks/networks.h": (*COMPILER, *KERNELS)}
 # A type of pthreadpool, whose header is included by programs that use a pool of their own.
