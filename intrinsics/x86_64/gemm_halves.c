@@ -11,13 +11,16 @@
  * Bound, for 6 rows and two vectors of 8 columns (AVX2): for a pair of terms of bf16 24 multiply-adds, 4
  * loads and 12 broadcasts, 2 shifts and 2 masks. With two multiply-adds a cycle and ports of vectors besides
  * these 12 cycles, the rate of f32; without such ports 14. f16, for a term: 12 multiply-adds, 2 conversions
- * that load, 6 broadcasts.
+ * that load, 6 broadcasts. Each line of B has a prefetch besides.
  *
  * For 14 rows and two vectors of 16 columns (AVX-512): for a pair of terms of bf16 56 multiply-adds, 4 loads
  * and 28 broadcasts, 2 shifts and 2 masks; for a term of f16 28 multiply-adds, 2 conversions that load, 14
  * broadcasts. Shifts, masks and conversions take ports of multiply-adds: 30 and 15 cycles, 93 % of the rate
  * of f32. vdpbf16ps takes 56 cycles for that pair where a core has one every second cycle, 14 where it has
  * two a cycle.
+ *
+ * Few rows take four vectors of columns at a time, so that B is read line by line. B is prefetched a page
+ * ahead, where the prefetchers of the core stop: it may come from beyond L2.
  *
  * Edges: up to one vector of columns takes half of the multiply-adds; columns are masked. There is a loop for
  * each number of rows: branches between rows would take a port of multiply-adds. Of a last single term of
@@ -28,8 +31,10 @@
 
 /* A multiple of KR. Calls of libukernels take at most 16 KB of stack: 14 rows get as many bytes as 6. */
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, TERMS = UK_MR > 6 ? 64 : 128 };
+/* Tiles of up to FEW rows have MOST vectors of columns: whole lines of a panel. */
+enum { FEW = UK_MR > 6 ? 4 : 2, MOST = 4, AHEAD = 4096, LINE = 64 };
 #define EACH_ROW(i) _Pragma("GCC unroll 14") for (int i = 0; i < MR; i++)
-#define EACH_VECTOR(v) _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++)
+#define EACH_VECTOR(v) _Pragma("GCC unroll 4") for (int v = 0; v < vectors; v++)
 
 /* Terms of A, widened: as rows, or as in a panel. */
 struct terms {
@@ -69,7 +74,7 @@ INLINE void widen(float *to, const uint16_t *a, int64_t k) {
 
 /* Adds the products of one term of all rows. */
 INLINE void add_term(int rows, int vectors, const struct terms *a, int64_t p, const vector *y,
-                     vector sum[MR][2]) {
+                     vector sum[MR][MOST]) {
     EACH_ROW(i) {
         if (i < rows) {
             const vector x = BROADCAST(&a->term[TERM(i, p)]);
@@ -81,7 +86,7 @@ INLINE void add_term(int rows, int vectors, const struct terms *a, int64_t p, co
     }
 }
 
-INLINE void add_c(int rows, int vectors, const float *c, int64_t ldc, int64_t nr, vector sum[MR][2]) {
+INLINE void add_c(int rows, int vectors, const float *c, int64_t ldc, int64_t nr, vector sum[MR][MOST]) {
     EACH_ROW(i) {
         if (i < rows)
             EACH_VECTOR(v) {
@@ -90,10 +95,17 @@ INLINE void add_c(int rows, int vectors, const float *c, int64_t ldc, int64_t nr
     }
 }
 
-/* One or two vectors of columns; k is a multiple of KR. */
+/* Prefetches as many bytes of B as the vectors take. */
+INLINE void prefetch(int vectors, const uint16_t *b) {
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors * LANES * KR * (int)sizeof *b; i += LINE)
+        _mm_prefetch((const char *)b + AHEAD + i, _MM_HINT_T0);
+}
+
+/* One, two or MOST vectors of columns; k is a multiple of KR. */
 INLINE void tile(int rows, int vectors, const struct terms *a, int64_t k, const uint16_t *b, float *c,
                  int64_t ldc, int64_t acc, int64_t nr) {
-    vector sum[MR][2];
+    vector sum[MR][MOST];
 
     EACH_ROW(i) {
         EACH_VECTOR(v) {
@@ -102,8 +114,10 @@ INLINE void tile(int rows, int vectors, const struct terms *a, int64_t k, const 
     }
 #pragma GCC unroll 1
     for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
-        vector y[2];
+        vector y[MOST];
 
+        if (vectors > 1)
+            prefetch(vectors, b);
         EACH_VECTOR(v) {
             y[v] = FIRST(b + v * LANES * KR);
         }
@@ -133,12 +147,16 @@ INLINE void tile(int rows, int vectors, const struct terms *a, int64_t k, const 
 
 INLINE void columns(int rows, const struct terms *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
                     int64_t acc, int64_t nr) {
+    int64_t j = 0;
+
 #pragma GCC unroll 1
-    for (int64_t j = 0; j < nr; j += 2 * LANES)
-        if (nr - j > LANES)
-            tile(rows, 2, a, k, b + j * KR, c + j, ldc, acc, nr - j);
-        else
-            tile(rows, 1, a, k, b + j * KR, c + j, ldc, acc, nr - j);
+    for (; rows <= FEW && nr - j > (MOST - 1) * LANES; j += MOST * LANES)
+        tile(rows, MOST, a, k, b + j * KR, c + j, ldc, acc, nr - j);
+#pragma GCC unroll 1
+    for (; nr - j > LANES; j += 2 * LANES)
+        tile(rows, 2, a, k, b + j * KR, c + j, ldc, acc, nr - j);
+    if (j < nr)
+        tile(rows, 1, a, k, b + j * KR, c + j, ldc, acc, nr - j);
 }
 
 INLINE void all_columns(int rows, const struct terms *a, int64_t k, const uint16_t *b, float *c, int64_t ldc,
