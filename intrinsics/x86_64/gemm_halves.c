@@ -32,7 +32,7 @@
 /* A multiple of KR. Calls of libukernels take at most 16 KB of stack: 14 rows get as many bytes as 6. */
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, TERMS = UK_MR > 6 ? 64 : 128 };
 /* Tiles of up to FEW rows have MOST vectors of columns: whole lines of a panel. */
-enum { FEW = UK_MR > 6 ? 4 : 2, MOST = 4, AHEAD = 4096, LINE = 64 };
+enum { FEW = UK_MR > 6 ? 6 : 2, MOST = 4, AHEAD = 4096, LINE = 64 };
 #define EACH_ROW(i) _Pragma("GCC unroll 14") for (int i = 0; i < MR; i++)
 #define EACH_VECTOR(v) _Pragma("GCC unroll 4") for (int v = 0; v < vectors; v++)
 
