@@ -2,13 +2,6 @@
 /* Which stages read what others write. */
 #include "stage.h"
 
-bool uk_reads(const struct uk_stage *st, const struct uk_tensor *t) {
-    for (int o = 1; o < st->operands; o++)
-        if (uk_memory_of(&st->operand[o]) == t)
-            return true;
-    return false;
-}
-
 bool uk_is_elementwise(const struct uk_stage *st) {
     return !st->is_copy && st->statement->reduce == UK_REDUCE_NONE && st->statement->assign == UK_ASSIGN &&
            !uk_is_gathered(&st->operand[0]);

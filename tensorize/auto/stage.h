@@ -51,8 +51,6 @@ enum uk_status uk_best_plan(struct uk_schedule *s, struct uk_stage *st, struct u
 
 /* ---- readers.c ---- */
 
-/* True if the stage reads the tensor, perhaps by `im2col`. */
-bool uk_reads(const struct uk_stage *st, const struct uk_tensor *t);
 /* True if the stage computes each element of its output from single elements, without a sum, and writes each
  * once. */
 bool uk_is_elementwise(const struct uk_stage *st);

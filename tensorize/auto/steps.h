@@ -9,7 +9,7 @@
 struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
                            struct uk_loop *const *loops, int n);
 enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
-/* Applies the step if it is legal; one that is refused leaves everything as it was. */
+/* Applies the step if it is legal, and sets *done; a refused step changes nothing. */
 enum uk_status uk_try_step(struct uk_schedule *s, struct uk_step *step, bool *done);
 /* A step on the stage itself. */
 struct uk_step *uk_step_of(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st);

@@ -23,11 +23,11 @@ static bool convert_in_copy(struct uk_schedule *s, const struct uk_stage *conver
 }
 
 static bool is_read(const struct uk_schedule *s, const struct uk_tensor *t) {
-    for (const struct uk_stage *st = s->stages; st; st = st->next)
-        for (int o = 1; o < st->operands; o++)
-            if (uk_memory_of(&st->operand[o]) == t)
-                return true;
-    return false;
+    const struct uk_stage *st = s->stages;
+
+    while (st && !uk_reads(st, t))
+        st = st->next;
+    return st;
 }
 
 static void leave_out(struct uk_schedule *s, struct uk_stage **at) {

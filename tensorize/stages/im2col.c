@@ -16,6 +16,13 @@ const struct uk_tensor *uk_memory_of(const struct uk_operand *o) {
     return o->tensor->im2col ? access_of(o->tensor->im2col)->tensor : o->tensor;
 }
 
+bool uk_reads(const struct uk_stage *st, const struct uk_tensor *t) {
+    for (int o = 1; o < st->operands; o++)
+        if (uk_memory_of(&st->operand[o]) == t)
+            return true;
+    return false;
+}
+
 bool uk_im2col_fuse(struct uk_arena *a, struct uk_tensor *t, int d) {
     struct uk_im2col *m = uk_alloc(a, sizeof *m);
     int64_t n;

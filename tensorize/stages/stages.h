@@ -526,6 +526,8 @@ struct uk_im2col {
 
 /* The tensor that the operand reads in memory. */
 const struct uk_tensor *uk_memory_of(const struct uk_operand *o);
+/* True if the stage reads the tensor's memory. */
+bool uk_reads(const struct uk_stage *st, const struct uk_tensor *t);
 /* Makes dimensions d and d + 1 one, whose index is d's times the extent of d + 1, a constant, plus that of d
  * +
  * 1. False: no memory. */

@@ -7,13 +7,12 @@
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bytes_data.h"
-#include "seed.h"
+#include "drawn.h"
 
 /* Fails each allocation of the library while it is set. */
 static bool has_no_memory;
@@ -145,22 +144,16 @@ static void large_products(void **state) {
         }
 }
 
-/* UK_GEMM_SEED=n draws other products, and more of them. */
 static void drawn_products(void **state) {
-    const char *given = getenv("UK_GEMM_SEED");
+    const int count = begin_drawing(&seed);
 
     (void)state;
-    if (given)
-        seed = seed_of(given);
-    print_message("UK_GEMM_SEED=%" PRIu64 "\n", seed);
-    for (int i = 0; i < (given ? 1500 : 60); i++) {
-        const int64_t m = random_size(&seed, 9), n = random_size(&seed, 9),
-                      k = random_size(&seed, m * n > 40000  ? 6
-                                             : m * n > 4000 ? 9
-                                                            : 12);
-        const struct shape s =
-            shape_of(i, (int)random_below(&seed, 8), m, n, k, random_below(&seed, 3), betas[i % 5]);
+    for (int i = 0; i < count; i++) {
+        int64_t size[3];
 
+        draw_sizes(&seed, size);
+        const struct shape s = shape_of(i, random_below(&seed, 8), size[0], size[1], size[2],
+                                        random_below(&seed, 3), betas[i % 5]);
         check(&s, i % 7 == 6);
     }
 }

@@ -6,14 +6,13 @@
  * operand ends at an inaccessible page.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "guarded.h"
+#include "drawn.h"
 #include "random.h"
 #include "registry/half.h"
-#include "seed.h"
 #include "ukernels.h"
 
 enum { THREADS = 3, MOST = 400 };
@@ -275,21 +274,16 @@ static void exact_on_integers(void **state) {
     }
 }
 
-/* UK_GEMM_SEED=n draws other products, and more of them. */
 static void drawn_products(void **state) {
-    const char *given = getenv("UK_GEMM_SEED");
+    const int count = begin_drawing(&seed);
 
     (void)state;
-    if (given)
-        seed = seed_of(given);
-    print_message("UK_GEMM_SEED=%" PRIu64 "\n", seed);
-    for (int i = 0; i < (given ? 1500 : 60); i++) {
-        const int64_t m = random_size(&seed, 9), n = random_size(&seed, 9),
-                      k = random_size(&seed, m * n > 40000  ? 6
-                                             : m * n > 4000 ? 9
-                                                            : 11);
-        struct shape s = shape_of(&types[i % TYPES], random_below(&seed, 8), m, n, k, random_below(&seed, 3));
+    for (int i = 0; i < count; i++) {
+        int64_t size[3];
 
+        draw_sizes(&seed, size);
+        struct shape s = shape_of(&types[i % TYPES], random_below(&seed, 8), size[0], size[1], size[2],
+                                  random_below(&seed, 3));
         s.beta = (float)random_below(&seed, 2);
         check(&s);
     }

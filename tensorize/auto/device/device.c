@@ -183,7 +183,7 @@ static enum uk_status load_parts(struct uk_schedule *s, struct uk_stage *st, str
         status = uk_device_split(s, st, &parts, STEP_LOADED, "s", "i", &place);
     if (status)
         return status;
-    return uk_device_try_step(s, uk_device_copy(s, st, place, 1, UK_SCOPE_REGISTER, "_loaded"), &done);
+    return uk_try_step(s, uk_device_copy(s, st, place, 1, UK_SCOPE_REGISTER, "_loaded"), &done);
 }
 
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {

@@ -38,8 +38,6 @@ enum uk_status uk_device_attach_reader(struct uk_schedule *s, struct uk_stage *s
  * tensor's with the suffix. NULL: no memory. */
 struct uk_step *uk_device_copy(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *place, int operand,
                                enum uk_scope scope, const char *suffix);
-/* Applies the step if it is legal, and sets *done; a refused step changes nothing. */
-enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done);
 
 /* True if the loop is one of the stage's own, and its iterations do not depend on each other. */
 bool uk_device_is_free(const struct uk_stage *st, int position);

@@ -106,16 +106,6 @@ struct uk_step *uk_device_copy(struct uk_schedule *s, struct uk_stage *st, struc
     return step->name[0] ? step : NULL;
 }
 
-enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done) {
-    enum uk_status status = uk_apply_one(s, step);
-
-    *done = !status;
-    if (status != UK_REFUSED && status != UK_UNSUPPORTED)
-        return status;
-    uk_context_forget(s->context);
-    return UK_OK;
-}
-
 enum uk_status uk_device_attach_reader(struct uk_schedule *s, struct uk_stage *st,
                                        const struct uk_loop *place) {
     struct uk_loop *l = (struct uk_loop *)place;
@@ -127,7 +117,7 @@ enum uk_status uk_device_attach_reader(struct uk_schedule *s, struct uk_stage *s
         return UK_OK;
     if (step)
         step->subject = e->name;
-    return uk_device_try_step(s, step, &done);
+    return uk_try_step(s, step, &done);
 }
 
 bool uk_device_is_free(const struct uk_stage *st, int position) {
