@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts f16 to f32 (UK_OP_hwiden), or f32 to f16 (UK_OP_hnarrow), UK_NR elements at a time; fewer through
- * 16 bytes on the stack.
+ * Converts f16 to f32 (UK_OP_hwiden), or f32 to f16 (UK_OP_hnarrow), UK_NR elements at a time. The last 8
+ * overlap those before; fewer than 8 in all go through 16 bytes on the stack.
  *
  * Bound: 8 elements take a load, a conversion of two operations, and a store: one cycle at one store a cycle.
  */
@@ -37,15 +37,16 @@ void UK_SYMBOL(const from *s, to *d, int64_t n) {
 #pragma GCC unroll 1
     for (; j + LANES <= n; j += LANES)
         convert(s + j, d + j);
-    if (j < n) {
-        const int64_t count = n - j;
+    if (j < n && n >= LANES) {
+        convert(s + n - LANES, d + n - LANES);
+    } else if (j < n) {
         from x[LANES] = {0};
         to y[LANES];
 
-        for (int64_t i = 0; i < count; i++)
-            x[i] = s[j + i];
+        for (int64_t i = 0; i < n; i++)
+            x[i] = s[i];
         convert(x, y);
-        for (int64_t i = 0; i < count; i++)
-            d[j + i] = y[i];
+        for (int64_t i = 0; i < n; i++)
+            d[i] = y[i];
     }
 }
