@@ -38,7 +38,7 @@
  * fault, and what the panel of B has beyond them is multiplied by 0.
  *
  * Edges: there is a loop for each number of rows, as tests between rows would take a port of products;
- * columns are masked.
+ * columns are masked. A full tile has code of its own, without masks and tests.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -415,7 +415,9 @@ static inline __attribute__((always_inline)) void compute(int vectors, ALL_OPERA
 
 void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     ONE_RUN
-    if (NV > 2 && nr > 2 * V)
+    if (mr == MR && nr == NR)
+        compute(NV, THE_OPERANDS, c, ldc, acc, MR, NR);
+    else if (NV > 2 && nr > 2 * V)
         compute(3, THE_OPERANDS, c, ldc, acc, mr, nr);
     else if (NV > 1 && nr > V)
         compute(2, THE_OPERANDS, c, ldc, acc, mr, nr);
