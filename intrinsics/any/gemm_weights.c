@@ -2,7 +2,8 @@
 /*
  * Products of rows of f32 with weights of 4 bits (UK_OP_sgemm_i4, UK_OP_sgemm_u4) or 8 (UK_OP_sgemm_i8,
  * UK_OP_sgemm_u8) in blocks that share a scale and, if they are unsigned, an offset. Written with the
- * compiler's vectors: LANES columns are a vector, the tile is two of them wide.
+ * compiler's vectors: LANES columns are a vector, the tile is two of them wide; one for at most LANES
+ * columns.
  *
  * A word of 32 bits has the bytes of KR terms of a column: eight weights of 4 bits, or four of 8. With
  * AVX-512 a weight of 4 bits is the index of a table of f32, which takes a shift and a shuffle. Elsewhere a
@@ -65,8 +66,8 @@ struct rows {
 
 /* Adds block g, of k > 0 bytes of each column, to the sums; those of alternate terms are two if there are at
  * most two rows. */
-INLINE void add_block(const int rows, const struct rows *s, int64_t g, const weight *w, const float *scale,
-                      const float *offset, reals sum[FEW][VECTORS][2]) {
+INLINE void add_block(const int rows, const int vectors, const struct rows *s, int64_t g, const weight *w,
+                      const float *scale, const float *offset, reals sum[FEW][VECTORS][2]) {
     const float *a = s->a + g * s->ldg;
     int64_t p = 0;
 
@@ -81,13 +82,13 @@ INLINE void add_block(const int rows, const struct rows *s, int64_t g, const wei
             reals x[VECTORS];
 
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++)
+            for (int v = 0; v < vectors; v++)
                 x[v] = value(y[v], r, h, load(scale + v * LANES),
                              HAS_OFFSETS ? load(offset + v * LANES) : (reals){0});
 #pragma GCC unroll 6
             for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-                for (int v = 0; v < VECTORS; v++)
+                for (int v = 0; v < vectors; v++)
                     sum[i][v][rows <= 2 ? n % 2 : 0] += a[i * s->lda + h * s->ldh + p + r] * x[v];
         }
         p += KR;
@@ -95,8 +96,8 @@ INLINE void add_block(const int rows, const struct rows *s, int64_t g, const wei
     } while (p < s->k);
 }
 
-INLINE void few_rows(const int rows, const struct rows *s, struct call call, float *buffer, float *c,
-                     int64_t ldc, int64_t acc) {
+INLINE void few_rows(const int rows, const int vectors, const struct rows *s, struct call call, float *buffer,
+                     float *c, int64_t ldc, int64_t acc) {
     reals sum[FEW][VECTORS][2] = {0};
     struct call at = call;
 
@@ -109,7 +110,7 @@ INLINE void few_rows(const int rows, const struct rows *s, struct call call, flo
 #pragma GCC unroll 1
         for (int64_t h = 0; h < n; h++) {
             prefetch_block(w, s->k, x.s);
-            add_block(rows, s, g + h, w, x.s, x.o, sum);
+            add_block(rows, vectors, s, g + h, w, x.s, x.o, sum);
             w += call.ldw;
             x.s += x.lds;
             x.o += x.ldo;
@@ -119,7 +120,7 @@ INLINE void few_rows(const int rows, const struct rows *s, struct call call, flo
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             put(c + i * ldc + v * LANES, sum[i][v][0] + sum[i][v][1], acc, call.nr - v * LANES);
 }
 
@@ -135,8 +136,8 @@ struct buffer {
 };
 
 /* Appends `count` bytes of each column, from byte p of the block on: a run of terms of each half. */
-INLINE void append(struct buffer *to, const struct block *b, int64_t place, int64_t ldh, int64_t p,
-                   int64_t count) {
+INLINE void append(const int vectors, struct buffer *to, const struct block *b, int64_t place, int64_t ldh,
+                   int64_t p, int64_t count) {
     const weight *w = b->w + p * NR;
     float *d = to->weight + to->used * NR;
 
@@ -153,7 +154,7 @@ INLINE void append(struct buffer *to, const struct block *b, int64_t place, int6
 #pragma GCC unroll 8
         for (int n = 0; n < KR * HALVES; n++)
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++)
+            for (int v = 0; v < vectors; v++)
                 store(d + (n / HALVES + n % HALVES * count) * NR + v * LANES,
                       value(y[v], n / HALVES, n % HALVES, b->scale[v], b->offset[v]));
     }
@@ -169,15 +170,15 @@ INLINE void prefetch_rows(const int rows, const float *a, int64_t lda, int64_t t
             __builtin_prefetch(a + i * lda + p);
 }
 
-INLINE void strip(const int rows, const struct buffer *b, const float *a, int64_t lda, float *c, int64_t ldc,
-                  int64_t acc, int64_t nr) {
+INLINE void strip(const int rows, const int vectors, const struct buffer *b, const float *a, int64_t lda,
+                  float *c, int64_t ldc, int64_t acc, int64_t nr) {
     reals sum[STRIP][VECTORS];
     const float *w = b->weight;
 
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             sum[i][v] = (reals){0};
 #pragma GCC unroll 1
     for (int r = 0; r < b->runs; r++) {
@@ -189,27 +190,27 @@ INLINE void strip(const int rows, const struct buffer *b, const float *a, int64_
 #pragma GCC unroll 14
             for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-                for (int v = 0; v < VECTORS; v++)
+                for (int v = 0; v < vectors; v++)
                     sum[i][v] += x[i * lda] * load(w + v * LANES);
     }
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             put(c + i * ldc + v * LANES, sum[i][v], acc, nr - v * LANES);
 }
 
 /* As few strips as possible, of equal heights or one row more. */
-INLINE void multiply(const struct buffer *b, const float *a, int64_t lda, float *c, int64_t ldc, int64_t acc,
-                     int64_t mr, int64_t nr) {
+INLINE void multiply(const int vectors, const struct buffer *b, const float *a, int64_t lda, float *c,
+                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
 #pragma GCC unroll 1
     for (int64_t strips = (mr + STRIP - 1) / STRIP; strips > 0; strips--) {
         const int64_t rows = (mr + strips - 1) / strips;
 
         switch (rows) {
-#define ROWS(n)                               \
-    case n:                                   \
-        strip(n, b, a, lda, c, ldc, acc, nr); \
+#define ROWS(n)                                        \
+    case n:                                            \
+        strip(n, vectors, b, a, lda, c, ldc, acc, nr); \
         break;
 #if defined __AVX512F__
             ROWS(14)
@@ -229,7 +230,7 @@ INLINE void multiply(const struct buffer *b, const float *a, int64_t lda, float 
 #endif
             ROWS(2)
         default:
-            strip(1, b, a, lda, c, ldc, acc, nr);
+            strip(1, vectors, b, a, lda, c, ldc, acc, nr);
         }
         a += rows * lda;
         c += rows * ldc;
@@ -237,8 +238,8 @@ INLINE void multiply(const struct buffer *b, const float *a, int64_t lda, float 
     }
 }
 
-INLINE void many_rows(const struct rows *s, struct call call, float *c, int64_t ldc, int64_t acc,
-                      int64_t mr) {
+INLINE void many_rows(const int vectors, const struct rows *s, struct call call, float *c, int64_t ldc,
+                      int64_t acc, int64_t mr) {
     struct buffer buffer;
     int64_t g = 0, p = 0;
 
@@ -254,7 +255,7 @@ INLINE void many_rows(const struct rows *s, struct call call, float *c, int64_t 
             if (buffer.used + count * HALVES > TERMS)
                 break;
             load_block(&call, &b);
-            append(&buffer, &b, g * s->ldg, s->ldh, p, count);
+            append(vectors, &buffer, &b, g * s->ldg, s->ldh, p, count);
             p += count;
             if (p == s->k) {
                 p = 0;
@@ -262,27 +263,20 @@ INLINE void many_rows(const struct rows *s, struct call call, float *c, int64_t 
                 skip_blocks(&call, 1);
             }
         }
-        multiply(&buffer, s->a, s->lda, c, ldc, acc, mr, call.nr);
+        multiply(vectors, &buffer, s->a, s->lda, c, ldc, acc, mr, call.nr);
         acc = 1;
     } while (g < s->blocks);
 }
 
-void UK_SYMBOL(int64_t blocks, int64_t k, const float *a, int64_t lda, int64_t ldg,
-               LDH_PARAMETER WEIGHTS_PARAMETERS, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    const struct call call = CALL;
+/* The product of `vectors` vectors of columns. */
+INLINE void multiply_columns(const int vectors, const struct rows *s, struct call call, float *c, int64_t ldc,
+                             int64_t acc, int64_t mr) {
     float buffer[(1 + HAS_OFFSETS) * AHEAD * NR];
-    const struct rows all = {.blocks = k == 0 ? 0 : blocks, /* infinite scales are not multiplied by 0 */
-                             .k = k,
-                             .a = a,
-                             .lda = lda,
-                             .ldg = ldg,
-                             .ldh = LDH};
 
-    acc &= 1;
     switch (mr) {
-#define FEW_ROWS(n)                                   \
-    case n:                                           \
-        few_rows(n, &all, call, buffer, c, ldc, acc); \
+#define FEW_ROWS(n)                                         \
+    case n:                                                 \
+        few_rows(n, vectors, s, call, buffer, c, ldc, acc); \
         break;
         FEW_ROWS(1)
         FEW_ROWS(2)
@@ -293,6 +287,22 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const float *a, int64_t lda, int64_t l
         FEW_ROWS(6)
 #endif
     default:
-        many_rows(&all, call, c, ldc, acc, mr);
+        many_rows(vectors, s, call, c, ldc, acc, mr);
     }
+}
+
+void UK_SYMBOL(int64_t blocks, int64_t k, const float *a, int64_t lda, int64_t ldg,
+               LDH_PARAMETER WEIGHTS_PARAMETERS, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const struct call call = CALL;
+    const struct rows all = {.blocks = k == 0 ? 0 : blocks, /* infinite scales are not multiplied by 0 */
+                             .k = k,
+                             .a = a,
+                             .lda = lda,
+                             .ldg = ldg,
+                             .ldh = LDH};
+
+    if (nr > LANES)
+        multiply_columns(VECTORS, &all, call, c, ldc, acc & 1, mr);
+    else
+        multiply_columns(1, &all, call, c, ldc, acc & 1, mr);
 }

@@ -9,7 +9,7 @@
  * begins with minus as many times the sum of the row's terms. An offset is multiplied by that sum, too. The
  * sums of AHEAD blocks are computed at a time, and the scales brought to f32, so that the loop over blocks
  * has no branches and the totals, half of the registers, are spilled without moves. ROWS rows share the
- * unpacked weights.
+ * unpacked weights; at most LANES columns take one of the tile's two vectors.
  *
  *     VNNI            vpdpbusd adds four products to a sum of i32
  *     4 bits          vpmaddubsw adds two products, at most 2 * 15 * 128. Eight of those fit an i16; after
@@ -227,8 +227,8 @@ INLINE bytes add_products(bytes sum, bytes y, int32_t x) {
 #endif
 
 /* Adds the products of a block of k > 0 bytes of each column to sums of i32. */
-INLINE void sum_block(const int rows, int64_t k, const weight *w, const int8_t *a, int64_t lda, int64_t ldh,
-                      bytes sum[ROWS][VECTORS]) {
+INLINE void sum_block(const int rows, const int vectors, int64_t k, const weight *w, const int8_t *a,
+                      int64_t lda, int64_t ldh, bytes sum[ROWS][VECTORS]) {
     const int64_t most = UNFLUSHED ? UNFLUSHED * KR : INT64_MAX;
 
 #pragma GCC unroll 1
@@ -239,7 +239,7 @@ INLINE void sum_block(const int rows, int64_t k, const weight *w, const int8_t *
 #pragma GCC unroll 8
         for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++)
+            for (int v = 0; v < vectors; v++)
                 part[i][v] = UNFLUSHED ? (bytes){0} : sum[i][v];
         int64_t p = 0;
 #pragma GCC unroll 1
@@ -249,14 +249,14 @@ INLINE void sum_block(const int rows, int64_t k, const weight *w, const int8_t *
                 bytes y[VECTORS];
 
 #pragma GCC unroll 2
-                for (int v = 0; v < VECTORS; v++)
+                for (int v = 0; v < vectors; v++)
                     y[v] = half_of(load_weights(w + v * LANES * KR), h);
 #pragma GCC unroll 8
                 for (int i = 0; i < rows; i++) {
                     const int32_t x = load_group(a + i * lda + h * ldh + p);
 
 #pragma GCC unroll 2
-                    for (int v = 0; v < VECTORS; v++)
+                    for (int v = 0; v < vectors; v++)
                         part[i][v] = add_products(part[i][v], y[v], x);
                 }
             }
@@ -266,7 +266,7 @@ INLINE void sum_block(const int rows, int64_t k, const weight *w, const int8_t *
 #pragma GCC unroll 8
         for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++)
+            for (int v = 0; v < vectors; v++)
 #if UNFLUSHED
                 sum[i][v] = V(add_epi32)(sum[i][v], V(madd_epi16)(part[i][v], V(set1_epi16)(1)));
 #else
@@ -290,22 +290,23 @@ struct strip {
 };
 
 /* Adds block g to the totals; `terms`: the sums of its rows' terms, AHEAD from row to row. */
-INLINE void add_block(const int rows, const struct strip *s, int64_t g, const weight *w, const float *scale,
-                      const float *offset, const term_sum *terms, reals total[ROWS][VECTORS]) {
+INLINE void add_block(const int rows, const int vectors, const struct strip *s, int64_t g, const weight *w,
+                      const float *scale, const float *offset, const term_sum *terms,
+                      reals total[ROWS][VECTORS]) {
     bytes sum[ROWS][VECTORS];
 
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             sum[i][v] = (bytes)((integers){0} + (ADDED ? (int32_t)terms[i * AHEAD] : 0));
-    sum_block(rows, s->k, w, s->a + g * s->ldg, s->lda, s->ldh, sum);
+    sum_block(rows, vectors, s->k, w, s->a + g * s->ldg, s->lda, s->ldh, sum);
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++) {
         const float row = s->r[i * s->ldr + g];
 
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             reals x = __builtin_convertvector((integers)sum[i][v], reals) * load(scale + v * LANES);
 
             if (HAS_OFFSETS)
@@ -315,7 +316,8 @@ INLINE void add_block(const int rows, const struct strip *s, int64_t g, const we
     }
 }
 
-INLINE void add_blocks(const int rows, const struct strip *s, struct call call, reals total[ROWS][VECTORS]) {
+INLINE void add_blocks(const int rows, const int vectors, const struct strip *s, struct call call,
+                       reals total[ROWS][VECTORS]) {
     term_sum terms[ROWS][AHEAD];
     float scales[AHEAD * NR], offsets[HAS_OFFSETS ? AHEAD * NR : 1];
 
@@ -333,7 +335,7 @@ INLINE void add_blocks(const int rows, const struct strip *s, struct call call, 
 #pragma GCC unroll 1
         for (int64_t h = 0; h < n; h++) {
             prefetch_block(w, s->k, x.s);
-            add_block(rows, s, g + h, w, x.s, x.o, &terms[0][h], total);
+            add_block(rows, vectors, s, g + h, w, x.s, x.o, &terms[0][h], total);
             w += call.ldw;
             x.s += x.lds;
             x.o += x.ldo;
@@ -388,67 +390,57 @@ INLINE float sum_special(const struct strip *s, struct call call, int i, int j) 
 }
 
 /* Computes totals that are not finite again: a scale that is infinite or NaN makes its totals so. */
-INLINE void correct_special(const int rows, const struct strip *s, struct call call,
+INLINE void correct_special(const int rows, const int vectors, const struct strip *s, struct call call,
                             reals total[ROWS][VECTORS]) {
+    const int width = vectors * LANES;
     float y[ROWS * NR];
     reals x = {0};
 
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++) {
-            store(y + i * NR + v * LANES, total[i][v]);
+        for (int v = 0; v < vectors; v++) {
+            store(y + i * width + v * LANES, total[i][v]);
             x += total[i][v] - total[i][v];
         }
     if (!has_nan(x))
         return;
 #pragma GCC unroll 1
-    for (int n = 0; n < rows * NR; n++)
+    for (int n = 0; n < rows * width; n++)
         if (!(y[n] - y[n] == 0))
-            y[n] = sum_special(s, call, n / NR, n % NR);
+            y[n] = sum_special(s, call, n / width, n % width);
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
-            total[i][v] = load(y + i * NR + v * LANES);
+        for (int v = 0; v < vectors; v++)
+            total[i][v] = load(y + i * width + v * LANES);
 }
 
-INLINE void strip(const int rows, const struct strip *s, struct call call, float *c, int64_t ldc,
-                  int64_t acc) {
+INLINE void strip(const int rows, const int vectors, const struct strip *s, struct call call, float *c,
+                  int64_t ldc, int64_t acc) {
     reals total[ROWS][VECTORS] = {0};
 
-    add_blocks(rows, s, call, total);
+    add_blocks(rows, vectors, s, call, total);
     if (!s->has_sums)
-        correct_special(rows, s, call, total);
+        correct_special(rows, vectors, s, call, total);
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             put(c + i * ldc + v * LANES, total[i][v], acc, call.nr - v * LANES);
 }
 
-void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t ldg,
-               LDH_PARAMETER const float *r, int64_t ldr, WEIGHTS_PARAMETERS, float *c, int64_t ldc,
-               int64_t acc, int64_t mr, int64_t nr) {
-    const struct call call = CALL;
-    struct strip next = {.blocks = k == 0 ? 0 : blocks, /* infinite scales are not multiplied by 0 */
-                         .k = k,
-                         .a = a,
-                         .lda = lda,
-                         .ldg = ldg,
-                         .ldh = LDH,
-                         .r = r,
-                         .ldr = ldr,
-                         .has_sums = acc & UK_ROW_SUMS};
-
-    acc &= 1;
+/* The product of `vectors` vectors of columns, in as few strips as possible. */
+INLINE void multiply_columns(const int vectors, struct strip next, struct call call, float *c, int64_t ldc,
+                             int64_t acc, int64_t mr) {
+#pragma GCC unroll 1
     for (int64_t strips = (mr + ROWS - 1) / ROWS; strips > 0; strips--) {
         const int64_t rows = (mr + strips - 1) / strips;
 
         switch (rows) {
-#define OF(n)                               \
-    case n:                                 \
-        strip(n, &next, call, c, ldc, acc); \
+#define OF(n)                                        \
+    case n:                                          \
+        strip(n, vectors, &next, call, c, ldc, acc); \
         break;
 #if defined __AVX512F__
             OF(8)
@@ -462,11 +454,31 @@ void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t 
 #endif
             OF(2)
         default:
-            strip(1, &next, call, c, ldc, acc);
+            strip(1, vectors, &next, call, c, ldc, acc);
         }
-        next.a += rows * lda;
-        next.r += rows * ldr;
+        next.a += rows * next.lda;
+        next.r += rows * next.ldr;
         c += rows * ldc;
         mr -= rows;
     }
+}
+
+void UK_SYMBOL(int64_t blocks, int64_t k, const int8_t *a, int64_t lda, int64_t ldg,
+               LDH_PARAMETER const float *r, int64_t ldr, WEIGHTS_PARAMETERS, float *c, int64_t ldc,
+               int64_t acc, int64_t mr, int64_t nr) {
+    const struct call call = CALL;
+    const struct strip first = {.blocks = k == 0 ? 0 : blocks, /* infinite scales are not multiplied by 0 */
+                                .k = k,
+                                .a = a,
+                                .lda = lda,
+                                .ldg = ldg,
+                                .ldh = LDH,
+                                .r = r,
+                                .ldr = ldr,
+                                .has_sums = acc & UK_ROW_SUMS};
+
+    if (nr > LANES)
+        multiply_columns(VECTORS, first, call, c, ldc, acc & 1, mr);
+    else
+        multiply_columns(1, first, call, c, ldc, acc & 1, mr);
 }

@@ -83,41 +83,83 @@ INLINE void store(float *x, reals v) {
     __builtin_memcpy(x, &v, sizeof v);
 }
 
-/* Scales of f16 are finite: their exponent is adjusted by a multiplication, which is right for subnormals
- * too. */
-INLINE reals load_scales(const char *s, int64_t type) {
-    halves h;
+/* Loads and stores of the first n lanes; all if n is larger, none if it is negative. Others are 0, and not
+ * touched in memory. */
+#if defined __AVX512F__
+INLINE __mmask16 first_lanes(int64_t n) {
+    return (__mmask16)(n >= LANES ? -1 : n <= 0 ? 0 : (1 << n) - 1);
+}
 
+INLINE reals load_first(const char *x, int64_t n) {
+    return (reals)_mm512_maskz_loadu_ps(first_lanes(n), x);
+}
+
+INLINE halves load_first_halves(const char *x, int64_t n) {
+    return (halves)_mm256_maskz_loadu_epi16(first_lanes(n), x);
+}
+
+INLINE void store_first(float *x, reals v, int64_t n) {
+    _mm512_mask_storeu_ps(x, first_lanes(n), (__m512)v);
+}
+#else
+INLINE void copy_bytes(char *to, const char *from, int64_t n) {
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < n; i++)
+        to[i] = from[i];
+}
+
+INLINE reals load_first(const char *x, int64_t n) {
+    reals v = {0};
+
+    if (n >= LANES)
+        return load(x);
+    copy_bytes((char *)&v, x, n * 4);
+    return v;
+}
+
+INLINE halves load_first_halves(const char *x, int64_t n) {
+    halves v = {0};
+
+    if (n >= LANES)
+        __builtin_memcpy(&v, x, sizeof v);
+    else
+        copy_bytes((char *)&v, x, n * 2);
+    return v;
+}
+
+INLINE void store_first(float *x, reals v, int64_t n) {
+    if (n >= LANES)
+        store(x, v);
+    else
+#pragma GCC unroll 1
+        for (int64_t j = 0; j < n; j++)
+            x[j] = v[j];
+}
+#endif
+
+/* The first n scales. Those of f16 are finite: their exponent is adjusted by a multiplication, which is right
+ * for subnormals too. */
+INLINE reals load_scales(const char *s, int64_t type, int64_t n) {
     if (type == UK_SCALES_F32)
-        return load(s);
-    __builtin_memcpy(&h, s, sizeof h);
-    const words x = __builtin_convertvector(h, words);
+        return load_first(s, n);
+    const words x = __builtin_convertvector(load_first_halves(s, n), words);
     if (type == UK_SCALES_BF16)
         return (reals)(x << 16);
     return (reals)((words)((reals)((x & 0x7fff) << 13) * 0x1p112f) | (x & 0x8000) << 16);
 }
 
+/* What follows the last column's scales and offsets may not exist. */
 INLINE void load_block(const struct call *call, struct block *b) {
     const int size = call->type == UK_SCALES_F32 ? 4 : 2;
-    char scales[NR * 4] = {0}, offsets[NR * 4] = {0};
-    const char *s = call->s, *o = (const char *)call->o;
 
-    if (call->nr < NR) { /* what follows the last column's may not exist */
-#pragma GCC unroll 1
-        for (int64_t i = 0; i < call->nr * size; i++)
-            scales[i] = s[i];
-#pragma GCC unroll 1
-        for (int64_t i = 0; HAS_OFFSETS && i < call->nr * 4; i++)
-            offsets[i] = o[i];
-        s = scales;
-        o = offsets;
-    }
     b->w = call->w;
 #pragma GCC unroll 2
     for (int v = 0; v < VECTORS; v++) {
-        b->scale[v] = load_scales(s + v * LANES * size, call->type);
+        const int64_t n = call->nr - v * LANES;
+
+        b->scale[v] = load_scales(call->s + v * LANES * size, call->type, n);
         if (HAS_OFFSETS)
-            b->offset[v] = load(o + v * LANES * 4);
+            b->offset[v] = load_first((const char *)(call->o + v * LANES), n);
     }
 }
 
@@ -167,15 +209,9 @@ INLINE void prefetch_block(const weight *w, int64_t k, const float *scale) {
         __builtin_prefetch((const char *)scale + PREFETCHED + i);
 }
 
-/* Stores the first nr lanes. */
+/* Stores the first nr lanes, or adds them to C. */
 INLINE void put(float *c, reals x, int64_t acc, int64_t nr) {
-    if (nr >= LANES) {
-        store(c, acc ? load(c) + x : x);
-        return;
-    }
-#pragma GCC unroll 1
-    for (int64_t j = 0; j < nr; j++)
-        c[j] = acc ? c[j] + x[j] : x[j];
+    store_first(c, acc ? load_first((const char *)c, nr) + x : x, nr);
 }
 
 #endif
