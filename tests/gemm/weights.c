@@ -322,16 +322,28 @@ static void reals_are_within_the_bound(void **state) {
     check_drawn(false, 400);
 }
 
-/* Long sums, and more rows than a block of them, in several blocks of k. */
+/* Long sums, and more rows than a block of them; rows of A share sets of L1. */
 static void large_products(void **state) {
     (void)state;
     for (int i = 0; i < 4; i++) {
         struct product p = {
-            .bits = i % 2 ? 4 : 8, .is_integer = true, .m = 300, .n = 35, .k = 2048, .block = 32};
+            .bits = i % 2 ? 4 : 8, .is_integer = true, .m = 150, .n = 135, .k = 2048, .block = 32};
 
         p.lda = p.k;
         p.ldc = p.n;
         p.options.sums = (enum uk_sums)(i / 2);
+        compute(&p, true);
+    }
+}
+
+/* Fewer panels of columns than threads, which share the rows: kernels add up few rows in another order. */
+static void threads_share_rows(void **state) {
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        struct product p = {.bits = i % 2 ? 4 : 8, .m = 13 + i, .n = 16, .k = 16384 + 64, .block = 64};
+
+        p.lda = p.k;
+        p.ldc = p.n;
         compute(&p, true);
     }
 }
@@ -477,13 +489,10 @@ static void plans_explain_themselves(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(reals_are_within_the_bound),
-        cmocka_unit_test(large_products),
-        cmocka_unit_test(special_rows),
-        cmocka_unit_test(bad_plans),
-        cmocka_unit_test(bad_weights),
-        cmocka_unit_test(plans_explain_themselves),
+        cmocka_unit_test(integers_are_exact), cmocka_unit_test(reals_are_within_the_bound),
+        cmocka_unit_test(large_products),     cmocka_unit_test(threads_share_rows),
+        cmocka_unit_test(special_rows),       cmocka_unit_test(bad_plans),
+        cmocka_unit_test(bad_weights),        cmocka_unit_test(plans_explain_themselves),
     };
 
     return cmocka_run_group_tests_name("products with weights in blocks", tests, NULL, NULL);

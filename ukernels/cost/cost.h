@@ -92,6 +92,10 @@ int64_t uk_product_rows(int64_t m, int mr, int row_step);
  * is GEMM_KC_LEAST long. */
 int64_t uk_product_k_block(const struct uk_machine *m, int64_t k, int nr, int64_t bytes, int multiple);
 
+/* True if rows that are read at once, `stride` bytes apart, evict each other from L1: a set may have half of
+ * its ways for them, the rest is for other operands. */
+bool uk_rows_share_sets(const struct uk_machine *m, int64_t rows, int64_t stride);
+
 /* Cycles of the instructions of a copy that loads and stores this many vectors of `lanes` elements.
  * transposes: squares of lanes x lanes are transposed, by log2(lanes) shuffles per vector. *loads is set to
  * the cycles of the loads. */

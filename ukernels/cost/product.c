@@ -107,6 +107,16 @@ int64_t uk_product_k_block(const struct uk_machine *m, int64_t k, int nr, int64_
     return uk_ceil_div(uk_ceil_div(k, uk_ceil_div(k, most)), multiple) * multiple;
 }
 
+bool uk_rows_share_sets(const struct uk_machine *m, int64_t rows, int64_t stride) {
+    const struct uk_cache *l1 = &m->cache[UK_L1];
+    const int64_t way = l1->size / l1->ways;
+    int64_t step = way; /* the largest power of two that divides the stride, at most a way */
+
+    while (stride % step)
+        step /= 2;
+    return uk_ceil_div(rows * step, way) > l1->ways / 2; /* rows a way apart are in the same set */
+}
+
 /* Cycles of a k iteration of a group. */
 static double group_cycles(const struct uk_core *core, const struct uk_vectors *v,
                            const struct uk_product_kernel *k, int64_t rows, int64_t columns) {

@@ -29,11 +29,11 @@ struct weights_plan {
     const struct uk_kernel *kernel;
     int64_t blocks;                   /* of a column */
     int64_t block_bytes, panel_bytes; /* of packed weights */
-    int64_t row_block, k_block;       /* rows, and blocks of terms, that are multiplied at a time */
-    int64_t row_tasks, column_tasks;  /* the grid that threads share */
+    int64_t row_blocks;               /* of about equal heights, each multiplied in one call per panel */
+    int64_t row_tasks, column_tasks;  /* the grid that threads share; row_tasks divides row_blocks */
     int64_t ld;                       /* elements from row to row of the copy of A; 0: A is read in place */
-    size_t copy, scales,
-        sums; /* bytes of the workspace: copy of A, scales and sums of its blocks, C of f32 */
+    /* Bytes of the workspace: copy of A, scales and sums of its blocks, C of f32. */
+    size_t copy, scales, sums;
 };
 _Static_assert(sizeof(struct weights_plan) <= sizeof(struct uk_weights_plan),
                "a plan has to fit into the caller's struct uk_weights_plan");
@@ -76,9 +76,8 @@ bool uk_weights_are_packed(const struct weights_plan *plan, const char *packed);
 
 /* ---- weights/rows.c ---- */
 
-/* Copies rows [begin, end) of A, block of terms by block: element p of row i is at
- * ((p / w * m + i) * ld + p % w), where w terms are in plan->k_block blocks. By bytes: rounds each block of a
- * row to multiples of scales[i * 2 * blocks + g]; their sum is `blocks` floats further. */
+/* Copies rows [begin, end) of A, plan->ld elements apart. By bytes: rounds each block of a row to multiples
+ * of scales[i * 2 * blocks + g]; their sum is `blocks` floats further. */
 void uk_weights_copy_rows(const struct weights_plan *plan, const void *a, int64_t begin, int64_t end,
                           void *to, float *scales);
 

@@ -95,8 +95,7 @@ size_t uk_weights_explain(const struct uk_weights_plan *plan, char *buffer, size
                 weights_by_bytes(p) ? "rounded to bytes, block by block"
                 : p->ld             ? "copied in rows of f32"
                                     : "read in place");
-    uk_gemm_add(&t, "blocks: %lld rows, %lld terms\n", (long long)p->row_block,
-                (long long)(p->k_block * p->block));
+    uk_gemm_add(&t, "blocks: %lld of rows\n", (long long)p->row_blocks);
     uk_gemm_add(&t, "threads: %lld by columns, %lld by rows\n", (long long)p->column_tasks,
                 (long long)p->row_tasks);
     return t.length;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of products with weights in blocks. */
+#include "cost/cost.h"
+#include "gemm/pack.h"
 #include "gemm/weights.h"
 #include <string.h>
 
@@ -86,21 +88,9 @@ static enum uk_status check_options(const struct uk_weights_options *o) {
 
 /* ---- blocks, tasks, workspace ---- */
 
-/* The columns of a panel stay in L1 while rows of A are read from half of L2. Few rows use weights once, and
- * read them from the first to the last. */
-static void set_blocks(struct weights_plan *p, const struct gemm_type *type) {
-    const int64_t k_block =
-                      uk_product_k_block(type->machine, p->k, p->kernel->nr, sizeof(float), (int)p->block),
-                  room = 2 * type->l2_quarter * (int64_t)sizeof(float);
-    const int64_t element = weights_by_bytes(p) ? 1 : (int64_t)sizeof(float), few = 8;
-
-    p->k_block = p->m <= few ? p->blocks : k_block / p->block;
-    p->row_block = p->k_block ? uk_max(room / (p->k_block * p->block * element), p->kernel->mr) : p->m;
-    if (p->row_block >= p->m)
-        p->row_block = p->m;
-    else
-        p->row_block -= p->row_block % p->kernel->mr;
-}
+/* Kernels add up fewer rows in another order. Blocks and tasks have at least as many, or all rows, so that C
+ * does not depend on the number of threads. */
+enum { ROWS_LEAST = 7 };
 
 /* Columns are divided first: each task then reads other weights. */
 static void set_tasks(struct weights_plan *p, const struct gemm_type *type) {
@@ -112,22 +102,35 @@ static void set_tasks(struct weights_plan *p, const struct gemm_type *type) {
                                                    : most;
 
     p->column_tasks = uk_max(uk_min(threads, weights_panels(p)), 1);
-    p->row_tasks = uk_max(uk_min(threads / p->column_tasks, uk_ceil_div(p->m, p->kernel->mr)), 1);
+    p->row_tasks = uk_max(uk_min(threads / p->column_tasks, p->m / ROWS_LEAST), 1);
+}
+
+/* Rows of A of a block, read again for each panel of columns, take at most half of L2. */
+static void set_blocks(struct weights_plan *p, const struct gemm_type *type) {
+    const int64_t bytes = p->k * (weights_by_bytes(p) ? 1 : (int64_t)sizeof(float)),
+                  room = 2 * type->l2_quarter * (int64_t)sizeof(float),
+                  most = uk_max(room / uk_max(bytes, 1), 2 * ROWS_LEAST);
+
+    p->row_blocks = p->row_tasks * uk_ceil_div(uk_ceil_div(p->m, p->row_tasks), most);
 }
 
 static size_t whole_lines(int64_t bytes) {
     return (size_t)uk_ceil_div(bytes, GEMM_LINE) * GEMM_LINE;
 }
 
-/* Kernels for more than two rows read several rows at once: copies keep them in different sets of L1. */
-static void set_workspace(struct weights_plan *p) {
+/* Copies of rows that share sets of L1 take as much time as they save for this number of panels of columns.
+ */
+enum { COPIED_PANELS = 4 };
+
+static void set_workspace(struct weights_plan *p, const struct gemm_type *type) {
     const bool bytes = weights_by_bytes(p);
     const int64_t element = bytes ? 1 : (int64_t)sizeof(float);
 
-    if (bytes || p->options.is_bf16 || p->m > 2) {
-        p->ld = p->k_block * p->block + GEMM_LINE / element;
-        p->copy = whole_lines(p->m * p->ld * element * (p->k_block ? uk_ceil_div(p->blocks, p->k_block) : 0));
-    }
+    if (bytes || p->options.is_bf16 ||
+        (p->n > COPIED_PANELS * p->kernel->nr &&
+         uk_rows_share_sets(type->machine, uk_min(p->m, p->kernel->mr), p->lda * element)))
+        p->ld = uk_gemm_leading(p->k, (int)element);
+    p->copy = whole_lines(p->m * p->ld * element);
     if (bytes)
         p->scales = whole_lines(2 * p->m * p->blocks * (int64_t)sizeof(float));
     if (p->options.is_bf16)
@@ -161,9 +164,9 @@ enum uk_status uk_weights_make_plan(struct weights_plan *plan, int bits, int64_t
     p.block_bytes = p.kernel->nr * (weights_column_bytes(&p) + weights_scale_bytes(&p) +
                                     (o->has_zeros ? (int64_t)sizeof(float) : 0));
     p.panel_bytes = p.blocks * p.block_bytes;
-    set_blocks(&p, type);
     set_tasks(&p, type);
-    set_workspace(&p);
+    set_blocks(&p, type);
+    set_workspace(&p, type);
     *plan = p;
     return UK_OK;
 }

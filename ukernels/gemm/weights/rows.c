@@ -49,26 +49,23 @@ INLINE float round_terms(const float *restrict x, int64_t n, int8_t *restrict q,
     return most / STEPS;
 }
 
-/* A block of terms that are multiplied at a time, of one row. */
-INLINE void copy_terms(const struct weights_plan *p, const char *from, int64_t blocks, void *to,
-                       float *scales) {
+INLINE void copy_row(const struct weights_plan *p, const char *from, void *to, float *scales) {
     const int64_t element = p->options.is_bf16 ? 2 : 4;
     float some[WEIGHTS_BLOCK_MOST];
 
-    for (int64_t g = 0; g < blocks; g++) {
+    if (!weights_by_bytes(p) && !p->options.is_bf16)
+        memcpy(to, from, (size_t)(p->k * element));
+    else if (!weights_by_bytes(p))
+        widen((const uint16_t *)(const void *)from, p->k, to);
+    for (int64_t g = 0; g < p->blocks && weights_by_bytes(p); g++) {
         const char *s = from + g * p->block * element;
         const float *x = (const float *)(const void *)s;
 
         if (p->options.is_bf16) {
-            float *wide = weights_by_bytes(p) ? some : (float *)to + g * p->block;
-
-            widen((const uint16_t *)(const void *)s, p->block, wide);
-            x = wide;
-        } else if (!weights_by_bytes(p)) {
-            memcpy((float *)to + g * p->block, x, (size_t)p->block * sizeof(float));
+            widen((const uint16_t *)(const void *)s, p->block, some);
+            x = some;
         }
-        if (weights_by_bytes(p))
-            scales[g] = round_terms(x, p->block, (int8_t *)to + g * p->block, &scales[p->blocks + g]);
+        scales[g] = round_terms(x, p->block, (int8_t *)to + g * p->block, &scales[p->blocks + g]);
     }
 }
 
@@ -80,10 +77,8 @@ INLINE void copy(PARAMETERS) {
     const int64_t of_a = p->options.is_bf16 ? 2 : 4, of_copy = weights_by_bytes(p) ? 1 : 4;
 
     for (int64_t i = begin; i < end; i++)
-        for (int64_t g = 0; g < p->blocks; g += p->k_block)
-            copy_terms(
-                p, (const char *)a + (i * p->lda + g * p->block) * of_a, uk_min(p->k_block, p->blocks - g),
-                (char *)to + (g / p->k_block * p->m + i) * p->ld * of_copy, scales + i * 2 * p->blocks + g);
+        copy_row(p, (const char *)a + i * p->lda * of_a, (char *)to + i * p->ld * of_copy,
+                 scales + i * 2 * p->blocks);
 }
 
 typedef void copy_function(PARAMETERS);

@@ -2,8 +2,8 @@
 /*
  * Runs plans. C is divided into a grid of rectangles of whole panels, which are tasks:
  *
- *     for i in blocks of rows, p in blocks of k, panels of weights:
- *         C[i, panel] (+)= A[i, p] W[p, panel], in one call of the kernel
+ *     for i in blocks of rows, panels of weights:
+ *         C[i, panel] (+)= A[i] W[panel], in one call of the kernel
  */
 #include "gemm/weights.h"
 #include "kernels.h"
@@ -34,14 +34,14 @@ struct run {
     const struct gemm_epilogue *epilogue;
 };
 
-/* A tile of a block of k. */
+/* A block of rows and a panel of columns. */
 struct tile {
     const void *a;
     int64_t lda;
     const float *scales;
     const char *weights;
     float *c;
-    int64_t blocks, acc, rows, columns;
+    int64_t acc, rows, columns;
 };
 
 static void call_f32(const struct run *r, const struct tile *t) {
@@ -51,19 +51,19 @@ static void call_f32(const struct run *r, const struct tile *t) {
     uk_function *f = p->kernel->function;
 
     if (p->bits == 4 && p->options.has_zeros)
-        ((uk_sgemm_u4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes,
+        ((uk_sgemm_u4_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, bytes,
                                     (const uint8_t *)t->weights, p->block_bytes, s, p->block_bytes / size, o,
                                     p->block_bytes / 4, t->c, r->ldc, t->acc, t->rows, t->columns);
     else if (p->bits == 4)
-        ((uk_sgemm_i4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes,
+        ((uk_sgemm_i4_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, bytes,
                                     (const int8_t *)t->weights, p->block_bytes, s, p->block_bytes / size,
                                     t->c, r->ldc, t->acc, t->rows, t->columns);
     else if (p->options.has_zeros)
-        ((uk_sgemm_u8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, (const uint8_t *)t->weights,
+        ((uk_sgemm_u8_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, (const uint8_t *)t->weights,
                                     p->block_bytes, s, p->block_bytes / size, o, p->block_bytes / 4, t->c,
                                     r->ldc, t->acc, t->rows, t->columns);
     else
-        ((uk_sgemm_i8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, (const int8_t *)t->weights,
+        ((uk_sgemm_i8_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, (const int8_t *)t->weights,
                                     p->block_bytes, s, p->block_bytes / size, t->c, r->ldc, t->acc, t->rows,
                                     t->columns);
 }
@@ -75,20 +75,20 @@ static void call_bytes(const struct run *r, const struct tile *t) {
     uk_function *f = p->kernel->function;
 
     if (p->bits == 4 && p->options.has_zeros)
-        ((uk_i8gemm_u4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales,
+        ((uk_i8gemm_u4_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales,
                                      2 * p->blocks, (const uint8_t *)t->weights, p->block_bytes, s,
                                      p->block_bytes / size, o, p->block_bytes / 4, t->c, r->ldc, t->acc,
                                      t->rows, t->columns);
     else if (p->bits == 4)
-        ((uk_i8gemm_i4_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales,
+        ((uk_i8gemm_i4_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, bytes, t->scales,
                                      2 * p->blocks, (const int8_t *)t->weights, p->block_bytes, s,
                                      p->block_bytes / size, t->c, r->ldc, t->acc, t->rows, t->columns);
     else if (p->options.has_zeros)
-        ((uk_i8gemm_u8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, t->scales, 2 * p->blocks,
+        ((uk_i8gemm_u8_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, t->scales, 2 * p->blocks,
                                      (const uint8_t *)t->weights, p->block_bytes, s, p->block_bytes / size, o,
                                      p->block_bytes / 4, t->c, r->ldc, t->acc, t->rows, t->columns);
     else
-        ((uk_i8gemm_i8_function *)f)(t->blocks, bytes, t->a, t->lda, p->block, t->scales, 2 * p->blocks,
+        ((uk_i8gemm_i8_function *)f)(p->blocks, bytes, t->a, t->lda, p->block, t->scales, 2 * p->blocks,
                                      (const int8_t *)t->weights, p->block_bytes, s, p->block_bytes / size,
                                      t->c, r->ldc, t->acc, t->rows, t->columns);
 }
@@ -102,51 +102,50 @@ static void finish(const struct run *r, const struct tile *t, int64_t i, int64_t
     uk_gemm_f32.scale(t->rows, t->columns, t->c, r->ldc, 1, &e);
 }
 
-/* Blocks [g, g + blocks) of k for a tile of rows from i on and columns from j on. */
-static void compute(const struct run *r, int64_t i, int64_t rows, int64_t g, int64_t j, int64_t columns) {
+/* Rows [i, i + rows) and the panel of columns from j on. */
+static void compute(const struct run *r, int64_t i, int64_t rows, int64_t j, int64_t columns) {
     static const int64_t types[] = {
         [UK_SCALE_F32] = UK_SCALES_F32, [UK_SCALE_F16] = UK_SCALES_F16, [UK_SCALE_BF16] = UK_SCALES_BF16};
     const struct weights_plan *p = r->plan;
     const int64_t element = weights_by_bytes(p) ? 1 : (int64_t)sizeof(float);
-    struct tile t = {.weights = r->panels + j / p->kernel->nr * p->panel_bytes + g * p->block_bytes,
+    struct tile t = {.a = (const float *)r->a + i * p->lda,
+                     .lda = p->lda,
+                     .weights = r->panels + j / p->kernel->nr * p->panel_bytes,
+                     .scales = r->scales ? r->scales + i * 2 * p->blocks : NULL,
                      .c = r->c + i * r->ldc + j,
-                     .blocks = uk_min(p->k_block, p->blocks - g),
-                     .acc = (g > 0 || r->beta != 0) | types[p->options.scale] |
-                            (weights_by_bytes(p) ? UK_ROW_SUMS : 0),
+                     .acc =
+                         (r->beta != 0) | types[p->options.scale] | (weights_by_bytes(p) ? UK_ROW_SUMS : 0),
                      .rows = rows,
                      .columns = columns};
 
     if (r->copy) {
-        t.a = r->copy + (g / p->k_block * p->m + i) * p->ld * element;
+        t.a = r->copy + i * p->ld * element;
         t.lda = p->ld;
-        t.scales = r->scales ? r->scales + i * 2 * p->blocks + g : NULL;
-    } else {
-        t.a = (const float *)r->a + i * p->lda + g * p->block;
-        t.lda = p->lda;
     }
-    if (g == 0 && r->beta != 0 && r->beta != 1)
+    if (r->beta != 0 && r->beta != 1)
         uk_gemm_f32.scale(rows, columns, t.c, r->ldc, (double)r->beta, NULL);
     if (weights_by_bytes(p))
         call_bytes(r, &t);
     else
         call_f32(r, &t);
-    if (r->epilogue && g + t.blocks == p->blocks)
+    if (r->epilogue)
         finish(r, &t, i, j);
 }
 
 static void run_task(void *context, int64_t index, int64_t thread) {
     const struct run *r = context;
     const struct weights_plan *p = r->plan;
-    const int64_t width = p->kernel->nr;
-    int64_t i_begin, i_end, j_begin, j_end;
+    const int64_t width = p->kernel->nr, blocks = p->row_blocks / p->row_tasks,
+                  first = index / p->column_tasks * blocks;
+    int64_t i, i_end, j_begin, j_end;
 
     (void)thread;
-    gemm_share(index / p->column_tasks, p->row_tasks, p->m, p->kernel->mr, &i_begin, &i_end);
     gemm_share(index % p->column_tasks, p->column_tasks, p->n, width, &j_begin, &j_end);
-    for (int64_t i = i_begin; i < i_end; i += p->row_block)
-        for (int64_t g = 0; g < p->blocks; g += p->k_block)
-            for (int64_t j = j_begin; j < j_end; j += width)
-                compute(r, i, uk_min(p->row_block, i_end - i), g, j, uk_min(width, j_end - j));
+    for (int64_t b = first; b < first + blocks; b++) {
+        gemm_share(b, p->row_blocks, p->m, 1, &i, &i_end);
+        for (int64_t j = j_begin; j < j_end; j += width)
+            compute(r, i, i_end - i, j, uk_min(width, j_end - j));
+    }
 }
 
 /* ---- copies of A and C ---- */
