@@ -109,7 +109,7 @@ INLINE void few_rows(const int rows, const int vectors, const struct rows *s, st
 
 #pragma GCC unroll 1
         for (int64_t h = 0; h < n; h++) {
-            prefetch_block(w, s->k, x.s);
+            prefetch_block(true, w, s->k, x.s);
             add_block(rows, vectors, s, g + h, w, x.s, x.o, sum);
             w += call.ldw;
             x.s += x.lds;
@@ -255,6 +255,7 @@ INLINE void many_rows(const int vectors, const struct rows *s, struct call call,
             if (buffer.used + count * HALVES > TERMS)
                 break;
             load_block(&call, &b);
+            prefetch_block(false, b.w + p * NR, count, call.s);
             append(vectors, &buffer, &b, g * s->ldg, s->ldh, p, count);
             p += count;
             if (p == s->k) {

@@ -334,7 +334,7 @@ INLINE void add_blocks(const int rows, const int vectors, const struct strip *s,
                         s->has_sums ? s->r + i * s->ldr + s->ldr / 2 + g : NULL, terms[i]);
 #pragma GCC unroll 1
         for (int64_t h = 0; h < n; h++) {
-            prefetch_block(w, s->k, x.s);
+            prefetch_block(true, w, s->k, x.s);
             add_block(rows, vectors, s, g + h, w, x.s, x.o, &terms[0][h], total);
             w += call.ldw;
             x.s += x.lds;

@@ -199,14 +199,23 @@ INLINE struct scales scales_of(const struct call *call, int64_t blocks, float *s
     return (struct scales){scales, offsets, NR, NR};
 }
 
-/* Reads the lines of a later block, of k bytes of each column, into L1. */
-INLINE void prefetch_block(const weight *w, int64_t k, const float *scale) {
+INLINE void prefetch(const bool into_l1, const void *x) {
+    const char *later = (const char *)x + PREFETCHED;
+
+    if (into_l1)
+        __builtin_prefetch(later);
+    else
+        __builtin_prefetch(later, 0, 2);
+}
+
+/* Reads the lines of a later block, of k bytes of each column, into L1 or L2. */
+INLINE void prefetch_block(const bool into_l1, const weight *w, int64_t k, const void *scale) {
 #pragma GCC unroll 1
     for (int64_t i = 0; i < NR * k; i += 64)
-        __builtin_prefetch((const char *)w + PREFETCHED + i);
+        prefetch(into_l1, w + i);
 #pragma GCC unroll 2
     for (int i = 0; i < NR * 4; i += 64)
-        __builtin_prefetch((const char *)scale + PREFETCHED + i);
+        prefetch(into_l1, (const char *)scale + i);
 }
 
 /* Stores the first nr lanes, or adds them to C. */
