@@ -227,6 +227,29 @@ static double terms_of(const struct uk_schedule *s, const struct uk_stage *st, c
     return terms;
 }
 
+/* Packs rows that share sets of L1; makes tiles or blocks of rows even. Rows are contiguous, so that loops
+ * pack them as well as kernels, where loops are allowed. */
+static enum uk_status divide_rows(struct uk_schedule *s, const struct uk_stage *st, struct uk_kernel_plan *p,
+                                  bool by_first_tile) {
+    struct uk_kernel_plan q = *p;
+    struct uk_text why = {0};
+    bool changed = uk_pack_rows(s, st, &q.fit);
+    const enum uk_status status = changed ? check_panels(s, st, &q, &why) : UK_OK;
+
+    uk_text_free(why.text);
+    if (status && status != UK_NO_MATCH)
+        return status;
+    changed &= !status;
+    if (changed)
+        p->fit = q.fit;
+    changed |= uk_take_even_rows(s, st, &p->fit) || uk_take_row_blocks(s, st, &p->fit);
+    if (!changed)
+        return UK_OK;
+    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+    estimate_at_least(s, st, by_first_tile, p);
+    return UK_OK;
+}
+
 /* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct uk_kernel_plan *p, struct uk_text *why) {
@@ -286,11 +309,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
         return status;
     status = pack_if_cheaper(s, st, p);
-    if (!status && !uk_is_window(st, &p->fit) &&
-        (uk_take_even_rows(s, st, &p->fit) || uk_take_row_blocks(s, st, &p->fit))) {
-        p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
-        estimate_at_least(s, st, by_first_tile, p);
-    }
+    if (!status && !uk_is_window(st, &p->fit))
+        status = divide_rows(s, st, p, by_first_tile);
     if (!status && i->row)
         uk_take_channel_blocks(s, st, &p->fit, &p->cycles);
     return status;

@@ -16,6 +16,9 @@
  * axis. Sets *done if it chose one. */
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
+/* Chooses panels for the rows of f32 that a kernel with weights in blocks reads, if they share sets of L1 and
+ * enough panels of columns read them. True if it chose some. */
+bool uk_pack_rows(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 /* Chooses layouts for the panels of constants in which a panel has the terms of the sum in the order in which
  * the kernel reads them. Usual panels keep the order of the tensor's dimensions; operands for which that is
  * the right one keep them. */

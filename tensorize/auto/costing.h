@@ -37,6 +37,10 @@ int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v
  * fit and returns true. */
 bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 
+/* kernel_cycles.c: the axis of the rows of a kernel with weights in blocks, for any number of rows of f32;
+ * -1: the kernel is another one, or the rows have a limit. */
+int uk_weighted_rows(const struct uk_stage *st, const struct uk_fit *f);
+
 /* kernel_cycles.c: if the rows of f32 that a kernel with weights in blocks reads for each panel of weights do
  * not fit half of L2, limits the rows of a call in the fit so that they do, and returns true. Rows of bytes
  * are a quarter as long. */

@@ -163,28 +163,36 @@ bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, s
     return true;
 }
 
-bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
+int uk_weighted_rows(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     int rows = -1;
 
     if (!row || uk_kernel_operation(row)->form != UK_OP_WEIGHTS ||
         uk_kernel_operation(row)->element != UK_ELEMENT_F32)
+        return -1;
+    for (int v = 0; v < f->axes; v++)
+        if (!uk_is_reduced(st, f->axis[v]) && !f->max_extent[v])
+            rows = v;
+    return rows;
+}
+
+bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
+    const int rows = uk_weighted_rows(st, f);
+
+    if (rows < 0)
         return false;
-    double terms = CHAR_BIT / uk_kernel_operation(row)->bits; /* for each byte of a column */
+    double terms = CHAR_BIT / uk_kernel_operation(f->intrinsic->row)->bits; /* for each byte of a column */
+
     for (int v = 0; v < f->axes; v++)
         if (uk_is_reduced(st, f->axis[v]))
             terms *= uk_values_estimate(s, st, f->axis[v]);
-        else if (!f->max_extent[v])
-            rows = v;
-    const int64_t all = rows < 0 ? 0 : uk_constant_extent(st, f->axis[rows]), mr = uk_kernel_mr(row);
+    const int64_t all = uk_constant_extent(st, f->axis[rows]), mr = uk_kernel_mr(f->intrinsic->row);
     const double bytes = terms * (double)uk_type_bytes(st->operand[1].tensor->type),
                  fitting = (double)s->target->machine.cache[UK_L2].size / 2 / bytes;
 
     if ((double)all <= fitting)
         return false;
-    const int64_t block = uk_max((int64_t)fitting / mr * mr, mr);
-
-    f->max_extent[rows] = uk_ceil_div(uk_ceil_div(all, uk_ceil_div(all, block)), mr) * mr;
+    f->max_extent[rows] = uk_ceil_div(all, uk_ceil_div(all, uk_max((int64_t)fitting, mr)));
     return true;
 }
 

@@ -83,8 +83,9 @@ struct panels {
     int64_t stride[UK_MAX_LOOPS];
 };
 
-/* Lays out panels: lines of `width` elements, one per term of the sum; other loops of the output are outside
- * the panels. */
+/* Lays out panels: lines of `width` elements. If lanes are rows or columns, a panel has a line per term of
+ * the sum, and other loops of the output are outside; if they are terms, a line per row, and other terms are.
+ */
 static void find_panels(const struct uk_costing *c, const struct uk_levels *l, int o, struct panels *p) {
     const struct uk_panel *panel = &c->fit->panel[o];
     const struct uk_operand *x = &c->st->operand[o];
@@ -93,9 +94,11 @@ static void find_panels(const struct uk_costing *c, const struct uk_levels *l, i
     p->bytes = (int64_t)uk_type_bytes(x->tensor->type);
     p->lane = place_of(c, c->fit->axis[panel->lane]);
     int64_t size = p->width * p->bytes;
+    const bool has_terms = !uk_is_reduced(c->st, c->st->loop[p->lane]);
     for (int i = c->st->loops - 1; i >= 0; i--) {
         p->stride[i] = 0;
-        if (i == p->lane || !uk_is_reduced(c->st, c->st->loop[i]) || !uk_depends(x, c->st->loop[i]))
+        if (i == p->lane || uk_is_reduced(c->st, c->st->loop[i]) != has_terms ||
+            !uk_depends(x, c->st->loop[i]))
             continue;
         p->stride[i] = size;
         size *= range_in(c, l, l->copied[o], i);
@@ -103,7 +106,8 @@ static void find_panels(const struct uk_costing *c, const struct uk_levels *l, i
     p->stride[p->lane] = size / p->width;
     size *= uk_ceil_div(range_in(c, l, l->copied[o], p->lane), p->width);
     for (int i = c->st->loops - 1; i >= 0; i--)
-        if (i != p->lane && !uk_is_reduced(c->st, c->st->loop[i]) && uk_depends(x, c->st->loop[i])) {
+        if (i != p->lane && uk_is_reduced(c->st, c->st->loop[i]) != has_terms &&
+            uk_depends(x, c->st->loop[i])) {
             p->stride[i] = size;
             size *= range_in(c, l, l->copied[o], i);
         }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Panels for operands that a kernel takes with any strides, such as the weights of a convolution in NCHW. In
- * place, each element of a tile is in another cache line; in panels of the tile's rows they are adjacent.
+ * Panels for operands that a kernel could read in place:
+ *
+ * - with any strides, such as the weights of a convolution in NCHW. In place, each element of a tile is in
+ *   another cache line; in panels of the tile's rows they are adjacent;
+ * - rows that share sets of L1, which evict each other for each panel of columns again. In panels of a few
+ *   terms of all rows they are adjacent.
  */
 #include "copies.h"
 #include "steps.h"
@@ -153,6 +157,53 @@ enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *s
         *done |= packed;
     }
     return UK_OK;
+}
+
+/* Panels of operand o, whose rows are those of axis `rows`, as wide as the terms of axis `terms` in a block.
+ * Width 0: rows do not share sets of L1, or terms of a block would be in two panels. */
+static struct uk_panel panel_of_rows(const struct uk_schedule *s, const struct uk_stage *st,
+                                     const struct uk_fit *f, int o, int rows, int terms) {
+    const struct uk_operand *x = &st->operand[o];
+    const int64_t width = uk_constant_extent(st, f->axis[terms]), mr = uk_kernel_mr(f->intrinsic->row),
+                  bytes = (int64_t)uk_type_bytes(x->tensor->type);
+    const int last = x->tensor->stored_dims - 1;
+    struct uk_poly p = uk_coefficient(x, f->axis[rows]->id);
+    int64_t stride, first = 0;
+
+    if (width <= 1 || x->pad || x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED || last < 1 ||
+        !uk_poly_is_int(&p, &stride) || x->index[last].general ||
+        (x->index[last].rest && !uk_index_is_int(x->index[last].rest, &first)) || first % width ||
+        !uk_rows_share_sets(&s->target->machine, uk_min(uk_constant_extent(st, f->axis[rows]), mr),
+                            stride * bytes))
+        return (struct uk_panel){0};
+    for (int i = 0; i < st->loops; i++) {
+        const int64_t step = x->index[last].coefficient[st->loop[i]->id];
+
+        if (st->loop[i] == f->axis[terms] ? step != 1 : step % width)
+            return (struct uk_panel){0};
+    }
+    return (struct uk_panel){.width = width, .along = last, .lane = terms};
+}
+
+bool uk_pack_rows(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
+    const int rows = uk_weighted_rows(st, f);
+    double columns = 0;
+    bool packs = false;
+    int terms = -1;
+
+    for (int v = 0; v < f->axes; v++)
+        if (uk_is_reduced(st, f->axis[v]))
+            terms = v;
+        else if (v != rows)
+            columns = uk_values_estimate(s, st, f->axis[v]);
+    if (rows < 0 || terms < 0 || columns <= GEMM_COPIED_PANELS * uk_kernel_nr(f->intrinsic->row))
+        return false;
+    for (int o = 1; o < st->operands; o++)
+        if (uk_depends(&st->operand[o], f->axis[rows])) {
+            f->panel[o] = panel_of_rows(s, st, f, o, rows, terms);
+            packs |= f->panel[o].width > 0;
+        }
+    return packs;
 }
 
 enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy) {

@@ -166,15 +166,14 @@ static enum uk_status apply_at(struct uk_schedule *s, struct uk_stage *st, const
     return uk_apply_one(s, step);
 }
 
-enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
-                               struct uk_step *step) {
+enum uk_status uk_copy_tensor(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
+                              struct uk_step *step) {
     const struct uk_tensor *t = st->operand[o].tensor;
     const char *suffix = step->kind == UK_STEP_PACK ? "_packed" : "_cached";
     const struct uk_stage *copy = find_copy(s, t);
     bool again = is_wanted_again(st, o);
 
     step->subject = t->name;
-    uk_name_access(st, o, step);
     if (copy) {
         enum uk_status status = apply_at(s, st, t, NULL, copy->name, step);
 
@@ -187,4 +186,10 @@ enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o
     if (!name)
         return uk_out_of_memory(s->context);
     return apply_at(s, st, t, again ? NULL : place, strcmp(name, usual) ? name : NULL, step);
+}
+
+enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
+                               struct uk_step *step) {
+    uk_name_access(st, o, step);
+    return uk_copy_tensor(s, st, o, place, step);
 }

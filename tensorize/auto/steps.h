@@ -26,6 +26,9 @@ enum uk_status uk_split_unconditionally(struct uk_schedule *s, struct uk_stage *
  * shares it; if a later stage will want it, the copy is made at root. */
 enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
                                struct uk_step *step);
+/* The same for all accesses of the stage to the operand's tensor, in one copy. */
+enum uk_status uk_copy_tensor(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
+                              struct uk_step *step);
 /* Makes the step's copy one of operand o alone: if the stage reads the tensor at other subscripts too, names
  * those of o. */
 void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step);

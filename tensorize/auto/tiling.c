@@ -193,7 +193,10 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
     step->layout = t->fit->panel[o].layout;
-    enum uk_status status = uk_copy_operand(t->s, t->st, o, place, step);
+    /* lanes that are terms: the kernel reads terms of several accesses from one panel */
+    enum uk_status status = uk_is_reduced(t->st, t->fit->axis[t->fit->panel[o].lane])
+                                ? uk_copy_tensor(t->s, t->st, o, place, step)
+                                : uk_copy_operand(t->s, t->st, o, place, step);
     /* packing replaced the operand's tensor by the copy */
     return status || !step->layout || t->fit->panel[o].group
                ? status

@@ -102,6 +102,11 @@ bool uk_rows_share_sets(const struct uk_machine *m, int64_t rows, int64_t stride
 double uk_copy_cycles(const struct uk_core *core, const struct uk_vectors *v, double vectors, int lanes,
                       bool transposes, double *loads);
 
+/* Copying rows of A that share sets of L1 takes as much time as it saves for this number of panels of
+ * columns.
+ */
+enum { GEMM_COPIED_PANELS = 4 };
+
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
 
 /* A loop nest around a body without loops. Arrays by loop begin with the outermost. */

@@ -118,16 +118,12 @@ static size_t whole_lines(int64_t bytes) {
     return (size_t)uk_ceil_div(bytes, GEMM_LINE) * GEMM_LINE;
 }
 
-/* Copies of rows that share sets of L1 take as much time as they save for this number of panels of columns.
- */
-enum { COPIED_PANELS = 4 };
-
 static void set_workspace(struct weights_plan *p, const struct gemm_type *type) {
     const bool bytes = weights_by_bytes(p);
     const int64_t element = bytes ? 1 : (int64_t)sizeof(float);
 
     if (bytes || p->options.is_bf16 ||
-        (p->n > COPIED_PANELS * p->kernel->nr &&
+        (p->n > GEMM_COPIED_PANELS * p->kernel->nr &&
          uk_rows_share_sets(type->machine, uk_min(p->m, p->kernel->mr), p->lda * element)))
         p->ld = uk_gemm_leading(p->k, (int)element);
     p->copy = whole_lines(p->m * p->ld * element);
