@@ -4,6 +4,12 @@
 #ifndef WEIGHTS_H
 #define WEIGHTS_H
 
+/* All functions are inlined, so that the ABI of vectors that the target lacks does not matter. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+#ifdef __clang__
+/* Without vectors, LLVM does not unroll all loops over lanes. */
+#pragma GCC diagnostic ignored "-Wpass-failed"
+#endif
 #include "registry/kernel_contract.h"
 
 #if defined __AVX2__
