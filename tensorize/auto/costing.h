@@ -42,8 +42,8 @@ bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, s
 int uk_weighted_rows(const struct uk_stage *st, const struct uk_fit *f);
 
 /* kernel_cycles.c: if the rows of f32 that a kernel with weights in blocks reads for each panel of weights do
- * not fit half of L2, limits the rows of a call in the fit so that they do, and returns true. Rows of bytes
- * are a quarter as long. */
+ * not fit half of L2, or their number is open, limits the rows of a call in the fit so that they do, but to
+ * at least GEMM_BLOCK_TILES tiles, and returns true. Rows of bytes are a quarter as long. */
 bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 
 /* nest.c: the loops around the calls of a fit's kernel, outermost first. A stage's loop may be split

@@ -186,13 +186,14 @@ bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, 
     for (int v = 0; v < f->axes; v++)
         if (uk_is_reduced(st, f->axis[v]))
             terms *= uk_values_estimate(s, st, f->axis[v]);
-    const int64_t all = uk_constant_extent(st, f->axis[rows]), mr = uk_kernel_mr(f->intrinsic->row);
+    const int64_t all = uk_constant_extent(st, f->axis[rows]); /* negative: it is open */
     const double bytes = terms * (double)uk_type_bytes(st->operand[1].tensor->type),
                  fitting = (double)s->target->machine.cache[UK_L2].size / 2 / bytes;
+    const int64_t most = uk_max((int64_t)fitting, GEMM_BLOCK_TILES * uk_kernel_mr(f->intrinsic->row));
 
-    if ((double)all <= fitting)
+    if (all >= 0 && all <= most)
         return false;
-    f->max_extent[rows] = uk_ceil_div(all, uk_ceil_div(all, uk_max((int64_t)fitting, mr)));
+    f->max_extent[rows] = all < 0 ? most : uk_ceil_div(all, uk_ceil_div(all, most));
     return true;
 }
 

@@ -173,8 +173,8 @@ static struct uk_panel panel_of_rows(const struct uk_schedule *s, const struct u
     if (width <= 1 || x->pad || x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED || last < 1 ||
         !uk_poly_is_int(&p, &stride) || x->index[last].general ||
         (x->index[last].rest && !uk_index_is_int(x->index[last].rest, &first)) || first % width ||
-        !uk_rows_share_sets(&s->target->machine, uk_min(uk_constant_extent(st, f->axis[rows]), mr),
-                            stride * bytes))
+        !uk_rows_share_sets(&s->target->machine,
+                            uk_min((int64_t)uk_values_estimate(s, st, f->axis[rows]), mr), stride * bytes))
         return (struct uk_panel){0};
     for (int i = 0; i < st->loops; i++) {
         const int64_t step = x->index[last].coefficient[st->loop[i]->id];

@@ -8,8 +8,7 @@
 #include "steps.h"
 #include "tiling.h"
 
-/* Rows of B that a copy into narrow panels moves per pass over all panels: rows of all panels stay on few
- * pages. */
+/* Rows of an operand that a copy into narrow panels moves per pass over all panels: they are on few pages. */
 enum { PACK_ROWS = 32 };
 
 /* ---- a stage's tiling, built step by step ---- */
@@ -151,7 +150,7 @@ static enum uk_status split_tiles(struct tiling *t) {
     return split_one_tile(t);
 }
 
-/* Reorders a copy: all panels for PACK_ROWS rows of B, instead of all rows for one panel after the other. */
+/* Reorders a copy: all panels for PACK_ROWS rows, instead of all rows for one panel after the other. */
 static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
     struct uk_loop *panel = copy->loop[copy->prefix], *rows = copy->loop[copy->prefix + 1], *outer;
     struct uk_loop *lane = copy->loop[copy->loops - 1];
@@ -165,6 +164,10 @@ static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
         return status;
     return uk_apply_one(
         t->s, uk_step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
+}
+
+static bool has_terms_as_lanes(const struct tiling *t, int o) {
+    return uk_is_reduced(t->st, t->fit->axis[t->fit->panel[o].lane]);
 }
 
 /* Packs an operand: constants once for the whole program, others inside the innermost loop over blocks that
@@ -193,24 +196,24 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
     step->layout = t->fit->panel[o].layout;
-    /* lanes that are terms: the kernel reads terms of several accesses from one panel */
-    enum uk_status status = uk_is_reduced(t->st, t->fit->axis[t->fit->panel[o].lane])
-                                ? uk_copy_tensor(t->s, t->st, o, place, step)
-                                : uk_copy_operand(t->s, t->st, o, place, step);
+    /* the kernel reads terms of several accesses from one panel */
+    enum uk_status status = has_terms_as_lanes(t, o) ? uk_copy_tensor(t->s, t->st, o, place, step)
+                                                     : uk_copy_operand(t->s, t->st, o, place, step);
     /* packing replaced the operand's tensor by the copy */
     return status || !step->layout || t->fit->panel[o].group
                ? status
                : uk_order_map_copy(t->s, uk_stage_find(t->s, operand->tensor->name));
 }
 
-/* Reorders copies into panels of columns, unless a kernel packs them while it computes. */
+/* Reorders copies into panels of columns or terms, unless a kernel packs them while it computes. */
 static enum uk_status reorder_copies(struct tiling *t) {
     for (int o = 1; o < t->st->operands; o++) {
         const struct uk_operand *operand = &t->st->operand[o];
         struct uk_packing *packing;
         struct uk_stage *reader, *copy;
 
-        if (!t->fit->panel[o].width || t->columns < 0 || !uk_depends(operand, t->axis[t->columns]))
+        if (!t->fit->panel[o].width || t->columns < 0 ||
+            (!uk_depends(operand, t->axis[t->columns]) && !has_terms_as_lanes(t, o)))
             continue;
         copy = uk_stage_find(t->s, operand->tensor->name);
         enum uk_status status = uk_find_packing(t->s, copy, &reader, &packing);

@@ -102,6 +102,10 @@ bool uk_rows_share_sets(const struct uk_machine *m, int64_t rows, int64_t stride
 double uk_copy_cycles(const struct uk_core *core, const struct uk_vectors *v, double vectors, int lanes,
                       bool transposes, double *loads);
 
+/* Tiles of the rows of a product with weights in blocks, which are converted for each block of rows: with
+ * fewer, conversions take more time than reading A from beyond L2. */
+enum { GEMM_BLOCK_TILES = 4 };
+
 /* Copying rows of A that share sets of L1 takes as much time as it saves for this number of panels of
  * columns.
  */

@@ -105,11 +105,13 @@ static void set_tasks(struct weights_plan *p, const struct gemm_type *type) {
     p->row_tasks = uk_max(uk_min(threads / p->column_tasks, p->m / ROWS_LEAST), 1);
 }
 
-/* Rows of A of a block, read again for each panel of columns, take at most half of L2. */
+/* Rows of A of a block, read again for each panel of columns, take at most half of L2, or are
+ * GEMM_BLOCK_TILES tiles: of fewer, the conversion of weights would take more time. */
 static void set_blocks(struct weights_plan *p, const struct gemm_type *type) {
     const int64_t bytes = p->k * (weights_by_bytes(p) ? 1 : (int64_t)sizeof(float)),
                   room = 2 * type->l2_quarter * (int64_t)sizeof(float),
-                  most = uk_max(room / uk_max(bytes, 1), 2 * ROWS_LEAST);
+                  least = uk_max(GEMM_BLOCK_TILES * p->kernel->mr, 2 * ROWS_LEAST),
+                  most = uk_max(room / uk_max(bytes, 1), least);
 
     p->row_blocks = p->row_tasks * uk_ceil_div(uk_ceil_div(p->m, p->row_tasks), most);
 }
