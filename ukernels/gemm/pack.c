@@ -21,16 +21,18 @@ int64_t uk_gemm_leading(int64_t n, int size) {
 struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_tile *tile,
                                enum gemm_side side, enum uk_lattice_kind kind, int64_t n, int64_t k,
                                int64_t taken) {
+    enum uk_element element = gemm_element_of(type, side);
     struct uk_lattice m;
 
     if (kind == UK_PANELS && side == GEMM_LEFT)
         return uk_lattice_panels(tile->left, n, k, taken, tile->mr, tile->kr);
     if (kind == UK_PANELS)
         return uk_lattice_panels(tile->right, n, k, taken, tile->nr, tile->kr);
-    if (type->is_low_precision)
+    if (type->is_low_precision) {
         k = gemm_padded(k, tile->kr);
-    m = uk_lattice_matrix(side == GEMM_LEFT ? tile->left : tile->right, n, k, uk_gemm_leading(k, type->size),
-                          1);
+        element = side == GEMM_LEFT ? tile->left : tile->right;
+    }
+    m = uk_lattice_matrix(element, n, k, uk_gemm_leading(k, type->size), 1);
     m.kind = UK_ROWS;
     return m;
 }
