@@ -31,7 +31,8 @@
  * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k
  * iteration at its last row. Columns that the tile does not have are masked out of the loads of B, which then
  * cannot fault; what is stored of them to a micro-panel is 0. Where it has all columns the loads have no
- * masks, as a load under a mask takes an FMA port on Intel's cores.
+ * masks, as a load under a mask takes an FMA port on Intel's cores. In tiles of up to one vector of columns
+ * the FMAs broadcast a from memory: 14 FMAs take 7 cycles, their 16 loads 8.
  *
  * UK_PREFETCHING: a second form, for a B that is usually in L2, for which a prefetch distance of 8 rows is
  * enough; it also prefetches other columns of B, a line of each row, into L2. That leaves 9 of 28 load slots
@@ -115,9 +116,9 @@ typedef const element other_element;
                      : MOVING, [other] "+&r"(other) RUN_OUTPUTS                                                 \
                      : RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc) FAR_AWAY              \
                      : CLOBBERS)
-#define SOME_ROWS(LOAD)                                                                                         \
+#define SOME_ROWS(LOAD, ROW)                                                                                    \
     __asm__ volatile(EDGE_TILE_WITH(COUNT_RUNS("%[skip]") RUN_BEGIN,                                            \
-                                    LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1),            \
+                                    LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" EACH_ROW_IN_PLACE(ROW, 0) ADVANCE(1),   \
                                     RUN_END("%[skip]"))                                                         \
                      : MOVING, [other] "+&r"(other), [t] "=&r"(t), [skip] "=&r"(skip)                           \
                      : RUN_NUMBER RUN_INPUTS [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
@@ -136,9 +137,11 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
 
     c += up * ldc;
     if (nr == UK_NR)
-        SOME_ROWS(LOAD_B);
+        SOME_ROWS(LOAD_B, ROW_IN_PLACE);
+    else if (nr > V)
+        SOME_ROWS(LOAD_SOME_B, ROW_IN_PLACE);
     else
-        SOME_ROWS(LOAD_SOME_B);
+        SOME_ROWS(LOAD_SOME_B, ROW_IN_PLACE_1);
 }
 /* clang-format on */
 

@@ -49,10 +49,13 @@ void uk_report_refused(const struct uk_schedule *s);
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
 /* uk_auto_schedule for a GPU: every nest becomes a GPU kernel. */
 enum uk_status uk_auto_device(struct uk_schedule *s);
-/* auto/device/versions.c: versions of a program without steps for a GPU, by sizes that are not defined; NULL:
- * one schedule serves all of them. */
-enum uk_status uk_auto_versions(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                                struct uk_version **out);
+/* Versions of a program without steps, by sizes that are neither defined nor have a default; NULL: one
+ * schedule serves all of them. product_versions.c: for a CPU; device/versions.c: for a GPU, where sizes with
+ * defaults count, too. */
+enum uk_status uk_auto_product_versions(struct uk_program *p, const struct uk_target *t,
+                                        const struct uk_options *o, struct uk_version **out);
+enum uk_status uk_auto_device_versions(struct uk_program *p, const struct uk_target *t,
+                                       const struct uk_options *o, struct uk_version **out);
 /* tune_space.c: sets *steps to the next schedule for a search to start from, the automatic one except that
  * one statement takes another kernel, or plain loops. NULL after the last one. *cursor: 0 before the first
  * call. */

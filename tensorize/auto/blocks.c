@@ -126,11 +126,16 @@ static double parallel_cycles(const struct search *x, const struct uk_blocks *b)
     return times * threads * GEMM_TASK;
 }
 
-static void compare(struct search *x, struct uk_blocks b) {
+static double cycles_of(const struct search *x, const struct uk_blocks *b) {
     struct uk_levels l;
 
-    set_levels(x, &b, &l);
-    const double cycles = uk_costing_cycles(x->c, &l) + parallel_cycles(x, &b);
+    set_levels(x, b, &l);
+    return uk_costing_cycles(x->c, &l) + parallel_cycles(x, b);
+}
+
+static void compare(struct search *x, struct uk_blocks b) {
+    const double cycles = cycles_of(x, &b);
+
     if (cycles < x->least * (1 - AUTO_MARGIN)) {
         x->least = cycles;
         x->best = b;
@@ -171,6 +176,21 @@ static void choose_lengths(const struct search *x, int axis, int threads, struct
             n = uk_even_block_length(all, n);
         out->length[out->count++] = (n + tile - 1) / tile * tile;
     }
+}
+
+/* Leaves out long blocks of a k that a version of the program does not know: rows of A in place, of any
+ * stride, may share sets of L1, which a short part of them endures. */
+static void drop_long(const struct search *x, struct choices *k) {
+    const struct uk_schedule *s = x->c->s;
+    int kept = 0;
+
+    if (!s->version || !s->version->estimate || x->sum < 0 ||
+        uk_constant_extent(x->c->st, x->c->fit->axis[x->sum]) >= 0)
+        return;
+    for (int i = 0; i < k->count; i++)
+        if (k->length[i] <= GEMM_KC)
+            k->length[kept++] = k->length[i];
+    k->count = kept;
 }
 
 /* Leaves out blocks of a known k that are shorter than those of uk_sgemm: the estimate is not exact enough
@@ -238,14 +258,27 @@ static bool can_rows_be_outermost(const struct search *x) {
     return inside && c->fit->max_extent[x->rows];
 }
 
-double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
+/* The axes of the fit. */
+static struct search begin(const struct uk_costing *c) {
     struct search x = {.c = c, .sum = -1, .least = DBL_MAX};
-    const bool sums = c->st->statement->reduce != UK_REDUCE_NONE;
 
     uk_tile_axes(c->st, c->fit, &x.rows, &x.columns);
     for (int v = 0; v < c->fit->axes; v++)
         if (uk_is_reduced(c->st, c->fit->axis[v]) && !c->fit->max_extent[v])
             x.sum = v;
+    return x;
+}
+
+double uk_cycles_of_blocks(const struct uk_costing *c, const struct uk_blocks *blocks) {
+    const struct search x = begin(c);
+
+    return cycles_of(&x, blocks);
+}
+
+double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
+    struct search x = begin(c);
+    const bool sums = c->st->statement->reduce != UK_REDUCE_NONE;
+
     for (int o = 1; o < c->operands; o++)
         if (c->fit->panel[o].width && x.columns >= 0 &&
             uk_depends(&c->st->operand[o], c->fit->axis[x.columns]))
@@ -259,6 +292,7 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
 
         choose_lengths(&x, x.sum, 1, &x.k);
         drop_short(&x, &x.k);
+        drop_long(&x, &x.k);
         choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);
         choose_lengths(&x, x.rows, 1, &x.m);
         /* The variant with the fewest loops is first; a later one wins only by a margin. */

@@ -181,8 +181,8 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
     return UK_OK;
 }
 
-/* Kernels that compute all rows in one call are for small products, as in uk_sgemm, and for one thread,
- * unless threads split loops outside. */
+/* Kernels that compute all rows in one call are for small products and for few columns, as in uk_sgemm, and
+ * for one thread, unless threads split loops outside. */
 static enum uk_status check_one_call(const struct uk_schedule *s, const struct uk_stage *st,
                                      const struct uk_kernel_plan *p, struct uk_text *why) {
     const char *refusal = NULL;
@@ -190,7 +190,9 @@ static enum uk_status check_one_call(const struct uk_schedule *s, const struct u
 
     for (int v = 0; v < p->fit.axes; v++)
         terms *= uk_values_estimate(s, st, p->fit.axis[v]);
-    if (terms > GEMM_WORK_ALONE)
+    if (s->version && s->version->estimate)
+        refusal = "fits, but a version takes kernels of little code that are fast for any number of columns";
+    else if (terms > GEMM_WORK_ALONE && !uk_is_one_call(s, st, &p->fit))
         refusal = "fits, but the product is so large that tiles are faster";
     else if (s->options->threads > 1 && p->cycles > 2 * GEMM_TASK &&
              !uk_has_loops_for_threads(s, st, &p->fit))

@@ -27,6 +27,8 @@ bool uk_computes_all_rows(const struct uk_kernel *row);
  * their loads merged, and a call has fewer columns than the stage: kernels whose vectors are columns are
  * faster. */
 bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+/* kernel_cycles.c: true if one call of the kernel computes all rows and columns. */
+bool uk_is_one_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* kernel_cycles.c: cycles of adding up the lanes of all sums, for kernels whose vectors lie along the sum. */
 double uk_lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* kernel_cycles.c: values of axis v that the kernel computes at a time: uk_fit.max_extent[v] (0: not limited)
@@ -76,6 +78,8 @@ void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const s
 double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l);
 /* blocks.c: finds the cheapest blocks; returns their cycles. */
 double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out);
+/* blocks.c: the cycles with these blocks. */
+double uk_cycles_of_blocks(const struct uk_costing *c, const struct uk_blocks *blocks);
 /* tiling_window.c: the cycles in the cheapest order of loops, for a stage that is a window (uk_is_window). */
 double uk_window_cycles(const struct uk_costing *c);
 /* blocks.c: true if the threads divide the columns among them, because there are enough for all: each packs

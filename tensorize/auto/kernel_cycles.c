@@ -197,15 +197,22 @@ bool uk_take_row_blocks(const struct uk_schedule *s, const struct uk_stage *st, 
     return true;
 }
 
+/* The estimated number of columns of the stage. */
+static double columns_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    for (int v = 0; v < f->axes; v++)
+        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v] == uk_kernel_nr(f->intrinsic->row))
+            return uk_values_estimate(s, st, f->axis[v]);
+    return 1;
+}
+
 bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
 
-    if (!row || !uk_computes_all_rows(row) || uk_kernel_row_step(row) == 1)
-        return false;
-    for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v] == uk_kernel_nr(row))
-            return uk_values_estimate(s, st, f->axis[v]) > uk_kernel_nr(row);
-    return false;
+    return row && uk_computes_all_rows(row) && uk_kernel_row_step(row) != 1 && !uk_is_one_call(s, st, f);
+}
+
+bool uk_is_one_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    return uk_computes_all_rows(f->intrinsic->row) && columns_of(s, st, f) <= uk_kernel_nr(f->intrinsic->row);
 }
 
 /* The number of k iterations of whole tiles that take as long as one of the product. */

@@ -293,6 +293,9 @@ struct uk_version {
     struct uk_position at;
     /* Of versions that an automatic schedule for a GPU has: the tile of its product; else NULL. */
     const struct uk_wanted_tile *wanted_tile;
+    /* Of those for a CPU: by uk_var.number, the values of sizes that the schedule is made for; 0: of no size
+     * in particular. Else NULL. */
+    const int64_t *estimate;
     struct uk_version *next;
 };
 

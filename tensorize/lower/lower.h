@@ -19,10 +19,9 @@
 enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out);
 /* Lowers one schedule: the program's present steps, under its present assumptions, to a function of that
- * name. tile: wanted by the version; or NULL. last: a schedule whose refused drafts are not tried again; or
- * NULL. */
+ * name. version: of several; or NULL. last: a schedule whose refused drafts are not tried again; or NULL. */
 enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                                 const char *name, const struct uk_wanted_tile *tile,
+                                 const char *name, const struct uk_version *version,
                                  const struct uk_schedule *last, struct uk_text *report,
                                  struct uk_text *steps, struct uk_function **out);
 /* Lists the program's tensors in f. */

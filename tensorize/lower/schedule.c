@@ -120,7 +120,7 @@ static enum uk_status refuse_constants(const struct uk_program *p, const struct 
 }
 
 enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                                 const char *name, const struct uk_wanted_tile *tile,
+                                 const char *name, const struct uk_version *version,
                                  const struct uk_schedule *last, struct uk_text *report,
                                  struct uk_text *steps, struct uk_function **out) {
     struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s), begin;
@@ -137,7 +137,7 @@ enum uk_status uk_lower_schedule(struct uk_program *p, const struct uk_target *t
                                  .target = t,
                                  .options = o,
                                  .report = report,
-                                 .wanted_tile = tile};
+                                 .version = version};
     s->refused = last ? last->refused : NULL;
     s->as_written = o->plain_loops || (last && last->as_written);
     do {
@@ -180,8 +180,9 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         return uk_lower_all_schedules(p, t, o, last, report, steps, out);
     struct uk_version *automatic = last ? last->automatic : NULL;
 
-    if (!automatic && t->arch->is_device && !o->plain_loops && !has_steps(p, t) &&
-        (status = uk_auto_versions(p, t, o, &automatic)))
+    if (!automatic && !o->plain_loops && !has_steps(p, t) &&
+        (status = t->arch->is_device ? uk_auto_device_versions(p, t, o, &automatic)
+                                     : uk_auto_product_versions(p, t, o, &automatic)))
         return status;
     p->versions = automatic;
     status = automatic ? uk_lower_all_schedules(p, t, o, last, report, steps, out)

@@ -17,7 +17,7 @@ struct lowering {
     struct uk_text *report, *steps;
     struct uk_function_version **end;            /* end of the list of lowered versions */
     struct uk_index *condition[UK_MAX_VERSIONS]; /* of the versions to lower; NULL: the last one */
-    const struct uk_wanted_tile *tile[UK_MAX_VERSIONS];
+    const struct uk_version *version[UK_MAX_VERSIONS];
     int number[UK_MAX_VERSIONS]; /* number of each in the program */
     int count;
 };
@@ -52,7 +52,7 @@ static enum uk_status select_versions(struct lowering *l) {
         const bool is_last = !v->condition || is_certain(v->condition);
 
         l->condition[l->count] = is_last ? NULL : v->condition;
-        l->tile[l->count] = v->wanted_tile;
+        l->version[l->count] = v;
         l->number[l->count++] = number;
         if (is_last)
             break;
@@ -80,6 +80,15 @@ static bool copy_steps(struct uk_arena *a, const struct uk_step *steps, int vers
     return true;
 }
 
+/* Gives these sizes defaults, or takes them away again; NULL: none. */
+static void assume_sizes(struct uk_program *p, const int64_t *estimate, bool assumed) {
+    for (struct uk_var *v = p->sizes; v && estimate; v = v->next)
+        if (estimate[v->number]) {
+            v->has_default = assumed;
+            v->default_value = assumed ? estimate[v->number] : 0;
+        }
+}
+
 /* Lowers version i under its condition; the program is changed meanwhile. */
 static enum uk_status lower_version(struct lowering *l, int i, const struct uk_schedule *last,
                                     struct uk_function **out) {
@@ -95,10 +104,12 @@ static enum uk_status lower_version(struct lowering *l, int i, const struct uk_s
     if (l->count > 1 && l->steps)
         uk_print_condition(l->steps, condition);
     p->assumes = uk_assumptions_with(&p->arena, p, condition);
+    assume_sizes(p, l->version[i]->estimate, true);
     enum uk_status status = UK_OUT_OF_MEMORY;
     if (name && !p->arena.failed && copy_steps(&p->arena, steps, l->number[i], &p->steps))
         status =
-            uk_lower_schedule(p, l->target, l->options, name, l->tile[i], last, l->report, l->steps, out);
+            uk_lower_schedule(p, l->target, l->options, name, l->version[i], last, l->report, l->steps, out);
+    assume_sizes(p, l->version[i]->estimate, false);
     p->steps = steps;
     p->assumes = assumes;
     return status;

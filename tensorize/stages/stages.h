@@ -218,8 +218,8 @@ struct uk_schedule {
     int match_score;
     /* Automatic schedules: the only kernel allowed for that stage; or NULL. */
     const char *wanted_stage, *wanted_kernel;
-    /* Automatic schedules for GPUs: the tile of a product in this version of the program; or NULL. */
-    const struct uk_wanted_tile *wanted_tile;
+    /* The version of the program that this schedule is; NULL: the only one. */
+    const struct uk_version *version;
     /* is_automatic: the steps are not written by the user. as_written: there are no steps, except those that
      * a GPU needs. */
     bool is_automatic, as_written;

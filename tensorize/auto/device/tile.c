@@ -161,7 +161,7 @@ bool uk_device_kernel_tile(const struct uk_product *p, int kernel, struct uk_til
 
 /* True if a version of the program wants this tile, and it was not refused. */
 static bool takes_wanted(const struct uk_product *p, struct uk_tile *out) {
-    const struct uk_wanted_tile *w = p->s->wanted_tile;
+    const struct uk_wanted_tile *w = p->s->version ? p->s->version->wanted_tile : NULL;
 
     if (!w || strcmp(w->stage, p->st->name) != 0 || (uk_device_has_parts(&w->tile) && !p->parts_name) ||
         is_refused(p, &w->tile))

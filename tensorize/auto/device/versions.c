@@ -4,13 +4,14 @@
  * conditions on these sizes choose at entry. Each tile has a number of terms for the parts of the sum, so
  * that the number of parts is an expression of the sizes.
  *
- * The cycles of all tiles are estimated for a sample of sizes. The list of conditions is searched for the
- * one whose tiles lose the least to the best tile of each sample: conditions are inserted one by one, then
- * replaced as long as that helps. A condition is M + N <= c, perhaps with K >= d or K <= d.
+ * The cycles of all tiles are estimated for a sample of sizes. The list of conditions whose tiles lose the
+ * least to the best tile of each sample is taken (auto/versions.c). A condition is M + N <= c, perhaps with K
+ * >= d or K <= d.
  */
 #include <float.h>
 #include "product.h"
 #include "auto/auto.h"
+#include "auto/versions.h"
 
 enum { ROWS, COLUMNS, SUM, AXES };
 
@@ -31,13 +32,11 @@ enum {
     PARTS = sizeof part_terms / sizeof *part_terms,
     MAX_POINTS = SAMPLES * SAMPLES * SAMPLES,
     MAX_CONDITIONS = (EXTENTS + 1) * (2 * TERMS + 1),
-    MAX_TILES = 8 * UNIT,
+    MAX_TILES = UK_MAX_CHOICES,
     /* blocks that an estimate adds up one by one */
     BLOCKS = 16 * UNIT,
     /* minimum steps of the sum in a part */
     MIN_STEPS = 1,
-    /* times that each condition of the list is replaced by a better one */
-    SWEEPS = 3,
 };
 
 /* extent, sum: places in `extents` and `terms`, -1: no limit. */
@@ -55,12 +54,7 @@ struct search {
     struct uk_tile tile[MAX_TILES];
     double loss[MAX_POINTS][MAX_TILES];
     struct condition condition[MAX_CONDITIONS];
-};
-
-/* A list of conditions, and the best tile of each version; the last version has no condition. */
-struct list {
-    int count, condition[UK_MAX_VERSIONS - 1], tile[UK_MAX_VERSIONS];
-    double loss;
+    bool holds[MAX_CONDITIONS * MAX_POINTS]; /* by condition and point */
 };
 
 /* ---- the product ---- */
@@ -227,60 +221,12 @@ static bool holds(const struct search *w, const struct condition *c, int point) 
            (c->sum < 0 || (c->is_least ? v[SUM] >= UNIT * terms[c->sum] : v[SUM] <= UNIT * terms[c->sum]));
 }
 
-/* Chooses the versions' tiles, and adds up the losses. */
-static void choose_tiles(const struct search *w, struct list *l) {
-    double sum[UK_MAX_VERSIONS][MAX_TILES] = {0};
-
-    for (int point = 0; point < w->points; point++) {
-        int v = 0;
-
-        while (v < l->count && !holds(w, &w->condition[l->condition[v]], point))
-            v++;
-        for (int i = 0; i < w->tiles; i++)
-            sum[v][i] += w->loss[point][i];
-    }
-    l->loss = 0;
-    for (int v = 0; v <= l->count; v++) {
-        l->tile[v] = 0;
-        for (int i = 1; i < w->tiles; i++)
-            l->tile[v] = sum[v][i] < sum[v][l->tile[v]] ? i : l->tile[v];
-        l->loss += sum[v][l->tile[v]];
-    }
-}
-
-/* Puts the condition into the list that is best there. */
-static void improve(const struct search *w, int at, struct list *best) {
-    struct list l = *best;
-
-    for (int i = 0; i < w->conditions; i++) {
-        l.condition[at] = i;
-        choose_tiles(w, &l);
-        *best = l.loss < best->loss ? l : *best;
-    }
-}
-
-static struct list find_list(const struct search *w) {
-    struct list best = {.count = 0};
-
-    choose_tiles(w, &best);
-    for (int n = 0; n + 1 < UK_MAX_VERSIONS; n++) {
-        const struct list before = best;
-        struct list longer;
-
-        for (int at = 0; at <= n; at++) {
-            longer = before;
-            for (int i = n; i > at; i--)
-                longer.condition[i] = longer.condition[i - 1];
-            longer.count = n + 1;
-            improve(w, at, &longer);
-            best = longer.loss < best.loss ? longer : best;
-        }
-        if (best.count == before.count)
-            break;
-        for (int i = 0; i < SWEEPS * best.count; i++)
-            improve(w, i % best.count, &best);
-    }
-    return best;
+static struct uk_version_list find_list(struct search *w) {
+    for (int i = 0; i < w->conditions; i++)
+        for (int point = 0; point < w->points; point++)
+            w->holds[i * w->points + point] = holds(w, &w->condition[i], point);
+    return uk_choose_versions(
+        &(struct uk_version_search){w->points, w->tiles, w->conditions, w->loss[0], w->holds, 0});
 }
 
 /* ---- the versions ---- */
@@ -303,7 +249,8 @@ static struct uk_index *relation_of(const struct search *w, const struct conditi
     return extent && sum ? uk_index_op(a, UK_I_AND, extent, sum) : extent ? extent : sum;
 }
 
-static enum uk_status make_versions(const struct search *w, const struct list *l, struct uk_version **out) {
+static enum uk_status make_versions(const struct search *w, const struct uk_version_list *l,
+                                    struct uk_version **out) {
     struct uk_context *context = w->p.s->context;
 
     for (int i = 0; i <= l->count; i++, out = &(*out)->next) {
@@ -313,14 +260,14 @@ static enum uk_status make_versions(const struct search *w, const struct list *l
 
         if (!v || !tile || (i < l->count && !relation))
             return uk_out_of_memory(context);
-        *tile = (struct uk_wanted_tile){.stage = w->p.st->name, .tile = w->tile[l->tile[i]]};
+        *tile = (struct uk_wanted_tile){.stage = w->p.st->name, .tile = w->tile[l->choice[i]]};
         *v = (struct uk_version){.condition = relation, .wanted_tile = tile};
     }
     return UK_OK;
 }
 
-enum uk_status uk_auto_versions(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                                struct uk_version **out) {
+enum uk_status uk_auto_device_versions(struct uk_program *p, const struct uk_target *t,
+                                       const struct uk_options *o, struct uk_version **out) {
     struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s);
     struct search *w = calloc(1, sizeof *w);
     enum uk_status status = s && w ? UK_OK : uk_out_of_memory(p->context);
@@ -339,7 +286,7 @@ enum uk_status uk_auto_versions(struct uk_program *p, const struct uk_target *t,
         list_conditions(w);
         if (estimate_all(w)) {
             drop_slow_tiles(w);
-            const struct list l = find_list(w);
+            const struct uk_version_list l = find_list(w);
 
             status = make_versions(w, &l, out);
         } else {
