@@ -8,11 +8,7 @@
  */
 #include "transpose_8x8_rvp.h"
 
-#ifdef UK_OP_u8transpose
 typedef uint8_t element;
-#else
-typedef int8_t element;
-#endif
 enum { SIDE = 8 };
 _Static_assert(UK_MR == SIDE && UK_NR == SIDE, "a block is 8 registers");
 

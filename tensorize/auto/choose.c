@@ -252,6 +252,30 @@ static enum uk_status divide_rows(struct uk_schedule *s, const struct uk_stage *
     return UK_OK;
 }
 
+/* The reason why a kernel that fits is not taken whatever its cycles are; NULL: there is none. */
+static const char *refusal_of_fit(const struct uk_schedule *s, const struct uk_stage *st,
+                                  const struct uk_fit *f) {
+    const struct uk_kernel *row = f->intrinsic->row;
+
+    if (!f->axes)
+        return "no loop of the stage is an axis of it";
+    if (row && uk_kernel_operation(row)->form == UK_OP_TRANSPOSE && f->axes < 2)
+        return "the stage copies rows as they are";
+    if (uk_lacks_channels(st, f))
+        return "no loop of the stage goes over its channels";
+    if (row && terms_of(s, st, f) < uk_kernel_least_terms(row))
+        return uk_format(s->arena, "for windows of fewer than %d terms another kernel is faster",
+                         uk_kernel_least_terms(row));
+    if (uk_wastes_stream(s, st, f))
+        return uk_format(s->arena, "it is for 2 to %d rows and an operand that is read once, from beyond L2",
+                         uk_kernel_mr(row));
+    if (uk_has_too_many_columns(s, st, f))
+        return uk_format(s->arena,
+                         "each of its vectors holds several rows, which is slower for more than %d columns",
+                         uk_kernel_nr(row));
+    return NULL;
+}
+
 /* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct uk_kernel_plan *p, struct uk_text *why) {
@@ -259,39 +283,17 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     enum uk_status status = uk_fits(s, st, i, &p->fit, why);
 
     p->is_wasted = false;
+    if (status)
+        return status;
     /* the declaration matches the stage: no later mismatch is reported */
-    if (!status)
-        s->match_score = INT_MAX;
-    if (!status && p->fit.axes == 0) {
+    s->match_score = INT_MAX;
+    const char *refusal = refusal_of_fit(s, st, &p->fit);
+    if (refusal) {
         why->length = 0;
-        uk_put(why, "no loop of the stage is an axis of it");
+        uk_put(why, "%s", refusal);
         return UK_NO_MATCH;
     }
-    if (!status && uk_lacks_channels(st, &p->fit)) {
-        why->length = 0;
-        uk_put(why, "no loop of the stage goes over its channels");
-        return UK_NO_MATCH;
-    }
-    if (!status && i->row && terms_of(s, st, &p->fit) < uk_kernel_least_terms(i->row)) {
-        why->length = 0;
-        uk_put(why, "for windows of fewer than %d terms another kernel is faster",
-               uk_kernel_least_terms(i->row));
-        return UK_NO_MATCH;
-    }
-    if (!status && uk_wastes_stream(s, st, &p->fit)) {
-        why->length = 0;
-        uk_put(why, "it is for 2 to %d rows and an operand that is read once, from beyond L2",
-               uk_kernel_mr(i->row));
-        return UK_NO_MATCH;
-    }
-    if (!status && uk_has_too_many_columns(s, st, &p->fit)) {
-        why->length = 0;
-        uk_put(why, "each of its vectors holds several rows, which is slower for more than %d columns",
-               uk_kernel_nr(i->row));
-        return UK_NO_MATCH;
-    }
-    if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
-        (status = check_panels(s, st, p, why)))
+    if ((status = uk_pack_constants_by_map(s, st, &p->fit)) || (status = check_panels(s, st, p, why)))
         return status;
     if (uk_packs_windows(st, &p->fit)) {
         why->length = 0;

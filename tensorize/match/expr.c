@@ -39,6 +39,11 @@ static const char *operation_name(const struct uk_expr *e) {
 
 /* ---- operands ---- */
 
+/* True if the kernel only moves elements: then those of any type of as many bytes. */
+static bool is_move(const struct uk_attempt *t) {
+    return t->ks->right->op == UK_E_ACCESS && t->ks->reduce == UK_REDUCE_NONE;
+}
+
 /* Pairs an access of the declaration with an operand. Two accesses of one declared tensor must be accesses of
  * one tensor in the nest too. */
 static bool pair(struct uk_attempt *t, int declared, int operand) {
@@ -49,7 +54,8 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
     if (uk_is_gathered(o))
         return uk_record_difference(
             t, "a subscript of %s is an element of a tensor, which kernels do not support", o->tensor->name);
-    if (want->type != o->tensor->type)
+    if (want->type != o->tensor->type &&
+        !(is_move(t) && uk_type_bytes(want->type) == uk_type_bytes(o->tensor->type)))
         return uk_record_difference(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
                                     uk_type_name(o->tensor->type), want->name, uk_type_name(want->type));
     if (!uk_match_scope(t, want, operand))

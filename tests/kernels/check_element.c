@@ -4,12 +4,12 @@
 #include "registry/half.h"
 
 bool is_integer(enum element type) {
-    return type == U8 || type == I8 || type == I16 || type == I32;
+    return type == U8 || type == I8 || type == I16 || type == I32 || type == I64;
 }
 
 size_t bytes_of(enum element type) {
     static const unsigned char bytes[] = {
-        [F32] = 4, [F64] = 8, [F16] = 2, [BF16] = 2, [U8] = 1, [I8] = 1, [I16] = 2, [I32] = 4};
+        [F32] = 4, [F64] = 8, [F16] = 2, [BF16] = 2, [U8] = 1, [I8] = 1, [I16] = 2, [I32] = 4, [I64] = 8};
 
     return bytes[type];
 }
@@ -34,6 +34,8 @@ void get(enum element type, const void *array, int64_t x, double *values, int64_
         GET(int16_t, );
     case I32:
         GET(int32_t, );
+    case I64:
+        GET(int64_t, );
     default:
         GET(float, );
     }
@@ -68,6 +70,8 @@ void put(enum element type, void *array, int64_t x, const double *values, int64_
         PUT(int16_t, );
     case I32:
         PUT(int32_t, );
+    case I64:
+        PUT(int64_t, );
     default:
         PUT(float, );
     }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Types; the 16-bit floating-point ones are handled as bits. */
-enum element { F32, F64, F16, BF16, U8, I8, I16, I32 };
+enum element { F32, F64, F16, BF16, U8, I8, I16, I32, I64 };
 
 bool is_integer(enum element type);
 

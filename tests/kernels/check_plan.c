@@ -19,8 +19,9 @@ static const struct {
 };
 
 static enum element type_named(const char *name) {
-    static const char *const names[] = {[F32] = "f32", [F64] = "f64", [F16] = "f16", [BF16] = "bf16",
-                                        [U8] = "u8",   [I8] = "i8",   [I16] = "i16", [I32] = "i32"};
+    static const char *const names[] = {
+        [F32] = "f32", [F64] = "f64", [F16] = "f16", [BF16] = "bf16", [U8] = "u8",
+        [I8] = "i8",   [I16] = "i16", [I32] = "i32", [I64] = "i64"};
     size_t i = 0;
 
     while (i + 1 < sizeof names / sizeof *names && strcmp(names[i], name) != 0)

@@ -130,7 +130,7 @@ static void elements_are_declared(void **state) {
         [UK_ELEMENT_F16] = "f16", [UK_ELEMENT_F16_F32] = "f16", [UK_ELEMENT_BF16] = "bf16",
         [UK_ELEMENT_F32] = "f32", [UK_ELEMENT_F64] = "f64",     [UK_ELEMENT_I8] = "i8",
         [UK_ELEMENT_U8] = "u8",   [UK_ELEMENT_U8_I8] = "u8",    [UK_ELEMENT_I8_U8] = "i8",
-        [UK_ELEMENT_I16] = "i16", [UK_ELEMENT_I32] = "i32"};
+        [UK_ELEMENT_I16] = "i16", [UK_ELEMENT_I32] = "i32",     [UK_ELEMENT_I64] = "i64"};
 
     (void)state;
     for (int i = 0; i < uk_kernel_count(); i++) {

@@ -39,7 +39,7 @@ static void run_call(void *user) {
 static const double rates[] = {
     [UK_ELEMENT_F16] = 2,   [UK_ELEMENT_F16_F32] = 1, [UK_ELEMENT_BF16] = 2, [UK_ELEMENT_F32] = 1,
     [UK_ELEMENT_F64] = 0.5, [UK_ELEMENT_I8] = 4,      [UK_ELEMENT_U8] = 4,   [UK_ELEMENT_U8_I8] = 4,
-    [UK_ELEMENT_I8_U8] = 4, [UK_ELEMENT_I32] = 1,     [UK_ELEMENT_I16] = 2,
+    [UK_ELEMENT_I8_U8] = 4, [UK_ELEMENT_I32] = 1,     [UK_ELEMENT_I16] = 2,  [UK_ELEMENT_I64] = 0.5,
 };
 
 /* The products of a kernel per instruction, relative to f32. The unit of matrix tiles multiplies eight times

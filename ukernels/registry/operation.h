@@ -18,12 +18,14 @@ enum uk_element {
     UK_ELEMENT_I8_U8, /* products of A in i8 by B in u8 */
     UK_ELEMENT_I16,
     UK_ELEMENT_I32,
+    UK_ELEMENT_I64,
 };
 
 /* Bytes of an element; of a pair of types, of an element of either. */
 static inline int uk_element_bytes(enum uk_element e) {
     switch (e) {
     case UK_ELEMENT_F64:
+    case UK_ELEMENT_I64:
         return 8;
     case UK_ELEMENT_F32:
     case UK_ELEMENT_I32:

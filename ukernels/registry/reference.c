@@ -303,7 +303,7 @@ WINDOW(u8sum, uint8_t, int32_t, 0, v + e)
 WINDOW(i8sum, int8_t, int32_t, 0, v + e)
 #undef WINDOW
 
-#define BYTE_TRANSPOSE(op, element)                                                                      \
+#define TRANSPOSE(op, element)                                                                           \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, int64_t lds, \
                            element *d, int64_t ldd, int64_t m) {                                         \
         (void)MR;                                                                                        \
@@ -313,9 +313,11 @@ WINDOW(i8sum, int8_t, int32_t, 0, v + e)
             for (int64_t i = 0; i < m; i++)                                                              \
                 d[p * ldd + i] = s[i * lds + p];                                                         \
     }
-BYTE_TRANSPOSE(u8transpose, uint8_t)
-BYTE_TRANSPOSE(i8transpose, int8_t)
-#undef BYTE_TRANSPOSE
+TRANSPOSE(u8transpose, uint8_t)
+TRANSPOSE(i16transpose, int16_t)
+TRANSPOSE(i32transpose, int32_t)
+TRANSPOSE(i64transpose, int64_t)
+#undef TRANSPOSE
 
 /* m x n sums, each of a window of rows x columns bytes times weights. From one sum of a row to the next, the
  * window moves by x_step bytes and its weights by f_step. */
