@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include "arguments.h"
 #include "convolution.h"
+#include "ops/operators.h"
 #include "ukernels.h"
 
 /* ---- isas_<arch>.c: the instruction sets of this architecture that are measured ---- */

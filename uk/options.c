@@ -43,9 +43,9 @@ const struct uk_command uk_commands[] = {
      uk_command_gemm, NULL},
     {"machine", MACHINE, 0, 0, "", NULL,
      "print or measure the parameters of this core, its caches and memory", uk_command_machine, NULL},
-    {"bench", BENCH, 0, INT32_MAX, "[gemm | conv | networks MODEL... | KERNEL...]",
-     "gemm conv networks <kernel> <file>",
-     "time single kernels, or compare products, convolutions or networks with other libraries",
+    {"bench", BENCH, 0, INT32_MAX, "[gemm | conv | ops | networks MODEL... | KERNEL...]",
+     "gemm conv ops networks <kernel> <file>",
+     "time single kernels, or compare products, convolutions, operators or networks with other libraries",
      uk_command_bench, NULL},
     {"help", HELP, 0, 1, "[COMMAND | targets]", "<command> targets",
      "print what a command does and its options, or list the targets and their cores", uk_command_help, NULL},
@@ -143,7 +143,8 @@ const struct uk_option uk_options[] = {
     {"--sweep", "N", UK_OPTION_AMOUNT, BENCH, FIELD(sweep), FIELD(drawn), NULL,
      "gemm: measure drawn products (default: 60 general ones, 40 of few rows); conv: measure N drawn "
      "convolutions of each kind (default: 80 dense and 60 depthwise ones in f32, 60 of "
-     "bytes); networks: draw N layers (default: 40), and compare the number of instructions of each on "
+     "bytes); ops: measure N drawn shapes of each operator (default: 20); networks: draw N layers (default: "
+     "40), and compare the number of instructions of each on "
      "RISC-V P "
      "with its lower bound"},
     {"--weights", "WHERE", UK_OPTION_CHOICE, BENCH, FIELD(weights), 0, "constant argument",
@@ -169,18 +170,20 @@ const struct uk_option uk_options[] = {
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(time_limit), 86400, NULL,
      "duration of the search (default: 60, for a network 300; no limit if --trials is given)"},
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, BENCH, FIELD(time_limit), 86400, NULL,
-     "gemm and conv: start no product or convolution after this time; gemm: take fewer samples to be done by "
+     "gemm, conv and ops: start no product, convolution or operator after this time; gemm: take fewer "
+     "samples to be done by "
      "then"},
     {"--set", "NAME,...", UK_OPTION_TEXT, BENCH, FIELD(set), 0, NULL,
-     "gemm and conv: measure only these sets of shapes"},
+     "gemm and conv: measure only these sets of shapes; ops: only these operators"},
     {"--shapes", "FILE", UK_OPTION_TEXT, BENCH, FIELD(shapes), 0, "<file>",
-     "gemm and conv: read the shapes from this file, in the format of bench/shapes.txt or "
-     "bench/conv_shapes.txt"},
+     "gemm, conv and ops: read the shapes or operators from this file, in the format of bench/shapes.txt, "
+     "bench/conv_shapes.txt or bench/ops/operators.txt"},
     {"--type", "TYPE", UK_OPTION_CHOICE, GEMM, FIELD(type), 0, "f32 f64",
      "element type of the product: f32 (default) or f64"},
-    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8 i8i8 bf16 f16 w4 w8",
+    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8 i8i8 bf16 f16 w4 w8 u8",
      "element type: f32 (default); gemm: f64, and with B packed beforehand u8i8 (A of u8, B of i8), i8i8, "
-     "bf16, f16, w4, w8 (A of f32, B of weights of 4 or 8 bits); conv: u8i8, images of u8 and weights of i8"},
+     "bf16, f16, w4, w8 (A of f32, B of weights of 4 or 8 bits); conv: u8i8, images of u8 and weights of i8; "
+     "ops: only operators that have the type f32, f64, bf16, f16 or u8 (default: the types of their cases)"},
     {"--machine", "ROW", UK_OPTION_TEXT, GEMM, FIELD(machine), 0, NULL,
      "explain for another core, with its caches and instruction set; uk machine --list prints the names"},
     {"--plan", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(plan), 0, NULL,
@@ -190,7 +193,7 @@ const struct uk_option uk_options[] = {
     {"--ta", "T", UK_OPTION_CHOICE, GEMM, FIELD(ta), 0, "n t", "n: A is not transposed (default); t: it is"},
     {"--tb", "T", UK_OPTION_CHOICE, GEMM, FIELD(tb), 0, "n t", "n: B is not transposed (default); t: it is"},
     {"--peers", "NAME,...", UK_OPTION_TEXT, BENCH, FIELD(peers), 0, NULL,
-     "gemm, conv and networks: compare only with libraries whose names begin with one of these, or with "
+     "gemm, conv, ops and networks: compare only with libraries whose names begin with one of these, or with "
      "none"},
     {"--trials", "N", UK_OPTION_COUNT, TUNE, FIELD(trials), 1000000, NULL, "measure at most N schedules"},
     {"--trial-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(trial_limit), 86400, NULL,

@@ -132,7 +132,7 @@ expect 1 '' 'not a file of uk bench --json' --shapes tiny.txt --compare bad.txt
 expect 2 '' "unknown set 'three'; the sets are resnet50, mobilenet" --set resnet50,three
 expect 2 '' "unknown set 'three'; the sets are dense and depthwise" --sweep=1 --set three
 expect 2 '' "no library's name begins with 'mkl'; use oneDNN, ONNX, called, copy, plain or none" --shapes tiny.txt --peers mkl
-expect 2 '' 'type=f64 is for uk bench gemm' --type f64
+expect 2 '' 'type=f64 is not for uk bench conv' --type f64
 expect 2 '' 'weights=none is unknown; use one of constant, argument' --weights none
 expect 2 '' 'sweep 0: expected a number from 1 to' --sweep=0
 expect 2 '' 'sweep draws the shapes; leave out --shapes' --sweep=1 --shapes tiny.txt

@@ -119,9 +119,10 @@ expect 2 '' 'check=yes is unknown; use one of all' run matmul.uk --check=yes
 expect 2 '' 'time takes no value' run matmul.uk --time=yes
 expect 2 '' 'count=layers: a program has no layers' run matmul.uk --count=layers --target=riscv64
 expect 2 '' 'require-kernels and --no-kernels exclude each other' run matmul.uk --require-kernels --no-kernels
-expect 2 '' 'sweep is for uk bench gemm, conv and networks' bench --sweep
+expect 2 '' 'sweep is for uk bench gemm, conv, ops and networks' bench --sweep
 expect 2 '' 'weights is for uk bench conv' bench gemm --weights=constant
-expect 2 '' 'type=bf16 is for uk bench gemm; use f32 or u8i8' bench conv --type=bf16
+expect 2 '' 'type=bf16 is not for uk bench conv; use f32 or u8i8' bench conv --type=bf16
+expect 2 '' 'type=u8 is not for uk bench gemm; use f32' bench gemm --type=u8
 expect 2 '' 'seed is only for --sweep' bench networks x.onnx --seed=3
 expect 2 '' 'sweep: uk bench networks draws the layers; leave out x.onnx' bench networks x.onnx --sweep
 expect 2 '' 'json: uk bench networks needs a file' bench networks --sweep --json

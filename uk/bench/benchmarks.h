@@ -137,5 +137,13 @@ const char *uk_bench_own_kernels(const struct bench_call *call);
 
 /* Compares networks with ONNX Runtime and others. Exit status. */
 int uk_bench_networks(const struct uk_arguments *a);
+/* Interpreter for embedded scripts: that of the environment which ./uk-setup networks creates in the source
+ * folder, else the one on PATH. */
+const char *uk_bench_python(void);
+
+/* ---- ops.c ---- */
+
+/* uk bench ops: compares operators with a copy, ONNX Runtime and NumPy. Exit status. */
+int uk_bench_ops(const struct uk_arguments *a);
 
 #endif

@@ -50,7 +50,7 @@ static int check_options(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE, "uk bench conv takes no '%s'; --set chooses shapes",
                            a->positional[1]);
     if (a->type && strcmp(a->type, "f32") && strcmp(a->type, "u8i8"))
-        return uk_complain(UK_EXIT_USAGE, "--type=%s is for uk bench gemm; use f32 or u8i8", a->type);
+        return uk_complain(UK_EXIT_USAGE, "--type=%s is not for uk bench conv; use f32 or u8i8", a->type);
     if (a->sweep && a->shapes)
         return uk_complain(UK_EXIT_USAGE, "--sweep draws the shapes; leave out --shapes");
     if (!a->sweep && uk_repeated_option(a, "--seed", 0))

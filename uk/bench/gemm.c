@@ -56,8 +56,12 @@ static int read_shapes(struct gemm_session *s) {
 /* Sets instruction set and threads. Exit status. */
 static int warm_up(struct gemm_session *s) {
     const struct uk_arguments *a = s->a;
-    while (a->type && strcmp(a->type, bench_elements[s->type].name))
+    while (a->type && s->type < BENCH_TYPES && strcmp(a->type, bench_elements[s->type].name))
         s->type++;
+    if (s->type == BENCH_TYPES)
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "--type=%s is not for uk bench gemm; use f32, f64, u8i8, i8i8, bf16, f16, w4 or w8", a->type);
     if (a->sweep && a->shapes)
         return uk_complain(UK_EXIT_USAGE, "--sweep draws the shapes; leave out --shapes");
     if (!a->sweep && uk_repeated_option(a, "--seed", 0))

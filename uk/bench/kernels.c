@@ -339,8 +339,9 @@ int uk_command_bench(const struct uk_arguments *a) {
         return status;
     const bool is_gemm = a->positionals && !strcmp(a->positional[0], "gemm");
     const bool is_conv = a->positionals && !strcmp(a->positional[0], "conv");
+    const bool is_ops = a->positionals && !strcmp(a->positional[0], "ops");
     const bool is_networks = a->positionals && !strcmp(a->positional[0], "networks");
-    if (a->remote && (is_gemm || is_conv || is_networks || a->is_static))
+    if (a->remote && (is_gemm || is_conv || is_ops || is_networks || a->is_static))
         return uk_complain(UK_EXIT_USAGE, "--remote times single kernels only; leave out %s or --remote",
                            a->is_static ? "--static" : a->positional[0]);
     if (is_networks)
@@ -349,10 +350,11 @@ int uk_command_bench(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE, "--state is for uk bench networks; leave it out");
     if (!is_conv && a->weights)
         return uk_complain(UK_EXIT_USAGE, "--weights is for uk bench conv; leave it out");
-    if (!is_gemm && !is_conv && (a->sweep || uk_repeated_option(a, "--seed", 0)))
-        return uk_complain(UK_EXIT_USAGE, "%s is for uk bench gemm, conv and networks; leave it out",
+    if (!is_gemm && !is_conv && !is_ops && (a->sweep || uk_repeated_option(a, "--seed", 0)))
+        return uk_complain(UK_EXIT_USAGE, "%s is for uk bench gemm, conv, ops and networks; leave it out",
                            a->sweep ? "--sweep" : "--seed");
-    if ((a->histogram || a->cycles) && (a->is_static || is_gemm || is_conv || !uk_is_emulated(a->target)))
+    if ((a->histogram || a->cycles) &&
+        (a->is_static || is_gemm || is_conv || is_ops || !uk_is_emulated(a->target)))
         return uk_complain(UK_EXIT_USAGE,
                            "%s needs kernels and a --target of another architecture, whose emulator counts, "
                            "for instance --target=riscv64-p",
@@ -374,12 +376,14 @@ int uk_command_bench(const struct uk_arguments *a) {
                    : uk_bench_gemm(a);
     if (is_conv)
         return uk_bench_conv(a);
+    if (is_ops)
+        return uk_bench_ops(a);
     if (uk_is_emulated(a->target) && !(a->set || a->shapes || a->type || a->peers || a->threads ||
                                        a->time_limit || a->json || a->compare || a->plot))
         return uk_bench_count(a);
     if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->target || a->plot)
         return uk_complain(UK_EXIT_USAGE,
                            "--set, --shapes, --type, --peers, --threads, --time-limit, --plot and "
-                           "--target are for uk bench gemm and conv; leave them out for kernels");
+                           "--target are for uk bench gemm, conv and ops; leave them out for kernels");
     return bench_kernels(a);
 }

@@ -12,9 +12,7 @@
 
 extern const char uk_bench_networks_text[], uk_bench_sweep_text[];
 
-/* Interpreter for the script: that of the environment which ./uk-setup networks creates in the source
- * folder. */
-static const char *python(void) {
+const char *uk_bench_python(void) {
     static const char of_setup[] = ".venv-networks/bin/python3";
 
     return access(of_setup, X_OK) ? "python3" : of_setup;
@@ -31,7 +29,7 @@ static int run_script(const char *text, const char *const *more, int count, cons
     const char **argv = calloc((size_t)count + 5, sizeof *argv);
     if (!argv)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    argv[0] = python();
+    argv[0] = uk_bench_python();
     argv[1] = "-c";
     argv[2] = text;
     argv[3] = self;
