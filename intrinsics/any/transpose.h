@@ -25,8 +25,9 @@
  * aligned, since stores across lines take several times as long, or if they share sets and get a line in
  * parts.
  *
- * The last tiles of rows and columns overlap those before them. Fewer than SIDE rows or columns go element by
- * element.
+ * The last tiles of rows and columns overlap those before them. Fewer than SIDE columns, in a source without
+ * gaps between rows, are loaded with what follows them. Fewer than SIDE rows, in a result without gaps, are
+ * stored with what the next stores replace. Otherwise these few go element by element.
  */
 #define INLINE static inline __attribute__((always_inline))
 
@@ -42,19 +43,22 @@ enum {
     WAY = 4096
 };
 
-#define TILE(name, vector, load, low, high, store)                                                    \
-    INLINE void name(const element *s, int64_t lds, element *d, int64_t ldd) {                        \
-        vector v[SIDE], w[SIDE];                                                                      \
-                                                                                                      \
-        _Pragma("GCC unroll 16") for (int r = 0; r < SIDE; r++) v[r] = load(s + r * lds, SIDE * lds); \
-        _Pragma("GCC unroll 4") for (int times = SIDE; times > 1; times /= 2) {                       \
-            _Pragma("GCC unroll 8") for (int r = 0; r < SIDE / 2; r++) {                              \
-                w[2 * r] = low(v[r], v[r + SIDE / 2]);                                                \
-                w[2 * r + 1] = high(v[r], v[r + SIDE / 2]);                                           \
-            }                                                                                         \
-            _Pragma("GCC unroll 16") for (int r = 0; r < SIDE; r++) v[r] = w[r];                      \
-        }                                                                                             \
-        _Pragma("GCC unroll 16") for (int r = 0; r < SIDE; r++) store(d + r * ldd, v[r]);             \
+/* rows, columns: at most SIDE, that exist. For others the last row is loaded, and nothing stored. */
+#define TILE(name, vector, load, low, high, store)                                                         \
+    INLINE void name(int64_t rows, int64_t columns, const element *s, int64_t lds, element *d,             \
+                     int64_t ldd) {                                                                        \
+        vector v[SIDE], w[SIDE];                                                                           \
+                                                                                                           \
+        _Pragma("GCC unroll 16") for (int r = 0; r < SIDE; r++) v[r] =                                     \
+            load(s + (r < rows ? r : rows - 1) * lds, SIDE * lds);                                         \
+        _Pragma("GCC unroll 4") for (int times = SIDE; times > 1; times /= 2) {                            \
+            _Pragma("GCC unroll 8") for (int r = 0; r < SIDE / 2; r++) {                                   \
+                w[2 * r] = low(v[r], v[r + SIDE / 2]);                                                     \
+                w[2 * r + 1] = high(v[r], v[r + SIDE / 2]);                                                \
+            }                                                                                              \
+            _Pragma("GCC unroll 16") for (int r = 0; r < SIDE; r++) v[r] = w[r];                           \
+        }                                                                                                  \
+        _Pragma("GCC unroll 16") for (int r = 0; r < SIDE; r++) if (r < columns) store(d + r * ldd, v[r]); \
     }
 TILE(tile, UK_VECTOR, UK_LOAD, UK_LOW, UK_HIGH, UK_STORE)
 #ifdef UK_NARROW
@@ -81,7 +85,7 @@ INLINE void columns(int64_t k, const element *s, int64_t lds, element *d, int64_
     for (int64_t i = 0; i < m; i += ROWS)
 #pragma GCC unroll 1
         for (int64_t p = 0; p < k; p += SIDE)
-            tile(s + begin(i, m, ROWS) * lds + begin(p, k, SIDE), lds,
+            tile(SIDE, SIDE, s + begin(i, m, ROWS) * lds + begin(p, k, SIDE), lds,
                  d + begin(p, k, SIDE) * ldd + begin(i, m, ROWS), ldd);
 }
 
@@ -129,15 +133,44 @@ INLINE void few_rows(int64_t k, const element *s, int64_t lds, element *d, int64
     for (int64_t p = 0; p < k; p += SIDE)
 #pragma GCC unroll 1
         for (int64_t i = 0; i < m; i += SIDE)
-            narrow_tile(s + begin(i, m, SIDE) * lds + begin(p, k, SIDE), lds,
+            narrow_tile(SIDE, SIDE, s + begin(i, m, SIDE) * lds + begin(p, k, SIDE), lds,
                         d + begin(p, k, SIDE) * ldd + begin(i, m, SIDE), ldd);
 }
 
+INLINE void plain(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < m; i++)
+            d[p * ldd + i] = s[i * lds + p];
+}
+
+/* Fewer than SIDE columns; rows of the source without gaps. */
+INLINE void few_columns(int64_t k, const element *s, element *d, int64_t ldd, int64_t m) {
+    int64_t i = 0;
+
+#pragma GCC unroll 1
+    for (; (i + ROWS - 1) * k + SIDE <= m * k; i += ROWS)
+        tile(SIDE, k, s + i * k, k, d + i, ldd);
+    plain(k, s + i * k, k, d + i, ldd, m - i);
+}
+
+/* Fewer than SIDE rows; rows of the result without gaps. */
+INLINE void very_few_rows(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
+    int64_t p = 0;
+
+#pragma GCC unroll 1
+    for (; (p + SIDE - 1) * m + SIDE <= k * m; p += SIDE)
+        narrow_tile(m, SIDE, s + p, lds, d + p * m, m);
+    plain(k - p, s + p, lds, d + p * m, m, m);
+}
+
 INLINE void transpose(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
-    if (m < SIDE || k < SIDE) {
-        for (int64_t p = 0; p < k; p++)
-            for (int64_t i = 0; i < m; i++)
-                d[p * ldd + i] = s[i * lds + p];
+    if (k < SIDE && lds == k && m >= SIDE) {
+        few_columns(k, s, d, ldd, m);
+    } else if (m < SIDE && ldd == m && k >= SIDE) {
+        very_few_rows(k, s, lds, d, m);
+    } else if (m < SIDE || k < SIDE) {
+        plain(k, s, lds, d, ldd, m);
     } else if (m < ROWS) {
         few_rows(k, s, lds, d, ldd, m);
     } else {
