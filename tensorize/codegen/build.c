@@ -122,3 +122,16 @@ void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status,
     LLVMBuildRet(g->b, status);
     LLVMPositionBuilderAtEnd(g->b, go_on);
 }
+
+void uk_cg_branch_rarely(struct uk_codegen *g, LLVMValueRef condition, LLVMBasicBlockRef then,
+                         LLVMBasicBlockRef other) {
+    enum { ONCE_IN = 2000 };
+    static const char text[] = "branch_weights", kind[] = "prof";
+    LLVMMetadataRef weight[] = {LLVMMDStringInContext2(g->llvm, text, sizeof text - 1),
+                                LLVMValueAsMetadata(LLVMConstInt(g->i32, 1, false)),
+                                LLVMValueAsMetadata(LLVMConstInt(g->i32, ONCE_IN, false))};
+    LLVMValueRef branch = LLVMBuildCondBr(g->b, condition, then, other);
+
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(g->llvm, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(g->llvm, LLVMMDNodeInContext2(g->llvm, weight, 3)));
+}

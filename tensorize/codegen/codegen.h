@@ -51,6 +51,9 @@ static inline void uk_build_blames_loops(const struct uk_build *b) {
 #define UK_IMAGE "uk.image"
 #define UK_IMAGE_BYTES "uk.image.bytes"
 
+/* The attribute of functions of operation.c. They are inlined once loops are vectorized. */
+#define UK_OPERATION "uk-operation"
+
 /* codegen.c: generates the function, its entry checks and its parallel tasks. Microkernels are only declared
  * in the module. */
 enum uk_status uk_codegen(struct uk_build *b);

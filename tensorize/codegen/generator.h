@@ -104,7 +104,8 @@ struct uk_codegen {
     bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
     LLVMMetadataRef group; /* access group of a loop with independent iterations, or NULL */
     bool moves;            /* the access is of a loop that moves a vector */
-    bool chooses;          /* the innermost loop so far has a select that branches, since it reads memory */
+    const struct uk_node *innermost; /* the loop around, if its body is a single store; or NULL */
+    bool chooses; /* the innermost loop so far has a select that branches, since it reads memory */
 };
 
 /* state.c: sets g->state and g->holds_state. */
@@ -177,6 +178,13 @@ struct uk_interval uk_cg_loop_range(const struct uk_codegen *g, const struct uk_
 LLVMValueRef uk_cg_exists(struct uk_codegen *g, const struct uk_access *a);
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+/* The store of a reduction with this term in place of the node's expression. */
+void uk_cg_store_term(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef term);
+
+/* extreme.c: true if the loop takes the maximum or minimum of floats into one element, and is faster if it
+ * collects what the result depends on; then its code. */
+bool uk_cg_is_extreme(const struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_extreme(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower, LLVMValueRef upper);
 
 /* cast.c: types of values in registers and in memory; rounding of f32 results to f16 or bf16;
  * conversions. */
@@ -187,6 +195,19 @@ LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+
+/* operation.c: the value of an operation for numbers of the type, f32 or f64; the vectorizer finds its forms
+ * for vectors. `code` makes it for vectors of at most 512 bits, and has no effect besides its value. */
+enum { UK_OPERANDS = 4 };
+struct uk_vector_op {
+    const char *name;
+    int operands;
+    LLVMValueRef (*code)(struct uk_codegen *g, LLVMTypeRef vector, LLVMValueRef *arg);
+};
+LLVMValueRef uk_cg_operation(struct uk_codegen *g, const struct uk_vector_op *o, LLVMTypeRef type,
+                             LLVMValueRef *arg);
+/* The constant for each element of the vector. */
+LLVMValueRef uk_cg_splat(LLVMTypeRef vector, LLVMValueRef constant);
 
 /* fused.c: the value of a fused expression (enum uk_fused_form of lower.h), by instructions that LLVM does
  * not select by itself; NULL: the target has none for it. */
@@ -296,6 +317,9 @@ LLVMValueRef uk_cg_int_as(LLVMValueRef v, int64_t value);
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
 /* Returns `status` from the function if `bad`; continues in a block of that name. */
 void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);
+/* Branches to `then` if the condition holds, which is unlikely. */
+void uk_cg_branch_rarely(struct uk_codegen *g, LLVMValueRef condition, LLVMBasicBlockRef then,
+                         LLVMBasicBlockRef other);
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);
 LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);
 LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type);

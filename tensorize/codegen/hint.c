@@ -221,6 +221,22 @@ static LLVMMetadataRef unrolling(struct uk_codegen *g, const struct uk_node *n) 
     return pair(g, "llvm.loop.unroll.count", LLVMValueAsMetadata(LLVMConstInt(g->i32, UNROLLED, false)));
 }
 
+static bool approximates(const struct uk_expr *e) {
+    if (uk_ulps(e->op) > 0)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && approximates(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* True for a loop whose value is a chain of dependent multiply-adds, of 50 cycles and more: the scheduler
+ * finds more of them that do not wait if two vectors advance together. AVX-512 has the registers for it. */
+static bool is_long_chain(const struct uk_codegen *g, const struct uk_node *n) {
+    return g->target->vectors.bytes == AVX512 && n->body->op == UK_N_STORE && !n->body->next &&
+           n->body->assign == UK_ASSIGN && approximates(n->body->expr);
+}
+
 /* Sets the metadata of a loop. An edge fits into few vectors: masked ones are faster than a scalar remainder.
  * A GPU's loop that reads under a condition, or whose end is not constant, stays scalar: its vectors of
  * conditions take many SGPRs and make LLVM 19 abort in some cases (SIFixSGPRCopies), and their elements are
@@ -228,7 +244,7 @@ static LLVMMetadataRef unrolling(struct uk_codegen *g, const struct uk_node *n) 
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
-                    no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[8] = {NULL};
+                    no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[9] = {NULL};
     const bool is_constant = n->lower->op == UK_I_INT && n->upper->op == UK_I_INT,
                is_scalar =
                    (g->target->arch->is_device && (g->chooses || !is_constant)) || is_around_rows(g, n);
@@ -249,6 +265,9 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         operand[count++] = pair(g, "llvm.loop.vectorize.width", LLVMValueAsMetadata(width));
         operand[count++] = flag(g, "llvm.loop.unroll.disable");
     }
+    if (!is_scalar && !is_bytes && !is_part && is_long_chain(g, n))
+        operand[count++] =
+            pair(g, "llvm.loop.interleave.count", LLVMValueAsMetadata(LLVMConstInt(g->i32, 2, false)));
     if (is_row_of_tile(g, n))
         operand[count++] = flag(g, "llvm.loop.unroll.full");
     if ((operand[count] = unrolling(g, n)))

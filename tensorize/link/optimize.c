@@ -120,6 +120,23 @@ static void allow_inlining(struct uk_build *b) {
     }
 }
 
+/* Makes the operations of codegen/operation.c internal functions to inline. Returns false if there are
+ * none. */
+static bool inline_operations(struct uk_build *b) {
+    bool any = false;
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, UK_OPERATION,
+                                           strlen(UK_OPERATION)))
+            continue;
+        remove_attribute(f, "noinline");
+        add_attribute(f, uk_enum_attribute(b->llvm, "alwaysinline"));
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+        any = true;
+    }
+    return any;
+}
+
 static enum uk_status run_all(struct uk_build *b) {
     /* Kernels are optimized already; only the code around them needs cleaning. Plain `instcombine` ends the
      * process if one round does not reach a fixpoint. */
@@ -141,6 +158,8 @@ static enum uk_status run_all(struct uk_build *b) {
     if (!uk_has_size_arguments(b->function->program)) {
         enum uk_status done = uk_run_passes(b, device);
 
+        if (!done && inline_operations(b))
+            done = uk_run_passes(b, clean);
         return done ? done : uk_run_passes(b, addresses);
     }
     /* A kernel's code can be many times larger and has a copy per call, so it is kept out of O3. */
@@ -148,6 +167,7 @@ static enum uk_status run_all(struct uk_build *b) {
     enum uk_status s = uk_run_passes(b, "default<O3>");
 
     allow_inlining(b);
+    inline_operations(b);
     if (!s)
         s = uk_run_passes(b, clean);
     return s ? s : uk_run_passes(b, addresses);

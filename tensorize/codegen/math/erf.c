@@ -43,7 +43,7 @@ LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef t = uk_math_where(m, LLVMRealOGT, size, end, uk_math_number(m, end), size);
 
     t = erfc_series(m, uk_math_subtract(m, t, one));
-    t = uk_math_subtract(m, one, uk_math_exp(m, t));
+    t = uk_math_subtract(m, one, uk_math_exp_near(m, t));
     result = uk_math_where(m, LLVMRealOLT, size, 1, result, t);
     return uk_math_with_sign(m, result, x);
 }

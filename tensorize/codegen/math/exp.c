@@ -18,16 +18,36 @@ static LLVMValueRef power_of_two(const struct uk_math *m, LLVMValueRef bits) {
     return uk_math_from_bits(m, LLVMBuildShl(m->g->b, LLVMBuildAdd(m->g->b, bits, bias, ""), places, ""));
 }
 
-/* (exp(r) - 1 - r) / r^2 */
-static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
+/* (exp(r) - 1 - r) / r^2; doubled: (exp(2r) - 1 - 2r) / 2r^2 */
+static LLVMValueRef series_of(const struct uk_math *m, LLVMValueRef r, bool doubled) {
     static const double single[] = {0x1.6db47304cddf4p-10, 0x1.123b91da37cb5p-7, 0x1.55545d90ec147p-5,
                                     0x1.55548e9bd0ca7p-3, 0x1.00000051efb9ap-1},
                         twice[] = {0x1.af8565f16803fp-26, 0x1.28b06e60d9971p-22, 0x1.71dddfdd4966cp-19,
                                    0x1.a019966e969a7p-16, 0x1.a01a01badd998p-13, 0x1.6c16c185b3a77p-10,
                                    0x1.111111110d63ap-7,  0x1.555555554fffep-5,  0x1.5555555555561p-3,
                                    0x1.000000000000cp-1};
+    struct uk_polynomial p = UK_POLYNOMIAL(single, twice);
+    double scaled[sizeof twice / sizeof *twice];
 
-    return uk_math_polynomial(m, r, &UK_POLYNOMIAL(single, twice));
+    if (doubled) {
+        const int n = m->is_double ? p.doubles : p.singles;
+
+        for (int i = 0; i < n; i++)
+            scaled[i] = ldexp((m->is_double ? twice : single)[i], n - i);
+        p.single = p.twice = scaled;
+    }
+    return uk_math_polynomial(m, r, &p);
+}
+
+static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
+    return series_of(m, r, false);
+}
+
+/* exp(r) */
+static LLVMValueRef exp_of_rest(const struct uk_math *m, LLVMValueRef r) {
+    LLVMValueRef one = uk_math_number(m, 1), growth = uk_math_multiply_add(m, exp_series(m, r), r, one);
+
+    return uk_math_multiply_add(m, growth, r, one);
 }
 
 /* A number whose last bit is 1: adding it leaves the nearest integer in the lowest bits. */
@@ -35,34 +55,41 @@ static LLVMValueRef shifter(const struct uk_math *m) {
     return uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23);
 }
 
-/* n, and x - n times the first part of ln 2, exact: that part has few enough bits that its product with n is
- * exact. */
+/* -ln 2 in two parts: the first has few enough bits that its product with n is exact. */
+static double first_part(const struct uk_math *m) {
+    return m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1;
+}
+
+static double second_part(const struct uk_math *m) {
+    return m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20;
+}
+
+/* n, and x - n times the first part of ln 2, exact. */
 static struct uk_math_reduced begin_reduction(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef large = shifter(m);
     LLVMValueRef shifted = uk_math_multiply_add(m, x, uk_math_number(m, 0x1.71547652b82fep+0), large);
     LLVMValueRef n = uk_math_subtract(m, shifted, large);
-    LLVMValueRef first = uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1);
 
-    return (struct uk_math_reduced){shifted, n, uk_math_multiply_add(m, n, first, x), NULL};
+    return (struct uk_math_reduced){shifted, n,
+                                    uk_math_multiply_add(m, n, uk_math_number(m, first_part(m)), x), NULL};
 }
 
-/* The rest of -ln 2 */
-static LLVMValueRef second_part(const struct uk_math *m) {
-    return uk_math_number(m, m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20);
+static LLVMValueRef rest_of_ln2(const struct uk_math *m) {
+    return uk_math_number(m, second_part(m));
 }
 
 static struct uk_math_reduced reduce(const struct uk_math *m, LLVMValueRef x) {
     struct uk_math_reduced a = begin_reduction(m, x);
     LLVMValueRef first = a.r;
 
-    a.r = uk_math_multiply_add(m, a.n, second_part(m), first);
-    a.low = uk_math_multiply_add(m, a.n, second_part(m), uk_math_subtract(m, first, a.r));
+    a.r = uk_math_multiply_add(m, a.n, rest_of_ln2(m), first);
+    a.low = uk_math_multiply_add(m, a.n, rest_of_ln2(m), uk_math_subtract(m, first, a.r));
     return a;
 }
 
 struct uk_math_reduced uk_math_reduce(const struct uk_math *m, struct uk_math_pair x) {
     struct uk_math_reduced a = begin_reduction(m, x.high);
-    const struct uk_math_pair r = uk_math_sum(m, a.r, uk_math_multiply_add(m, a.n, second_part(m), x.low));
+    const struct uk_math_pair r = uk_math_sum(m, a.r, uk_math_multiply_add(m, a.n, rest_of_ln2(m), x.low));
 
     a.r = r.high;
     a.low = r.low;
@@ -81,6 +108,8 @@ void uk_math_powers(const struct uk_math *m, const struct uk_math_reduced *x, LL
 static LLVMValueRef scale(const struct uk_math *m, LLVMValueRef v, const struct uk_math_reduced *x) {
     LLVMValueRef factor[2];
 
+    if (m->avx512)
+        return uk_math_scale(m, v, x->n);
     uk_math_powers(m, x, factor);
     return uk_math_multiply(m, uk_math_multiply(m, v, factor[0]), factor[1]);
 }
@@ -104,13 +133,38 @@ LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     }
     const struct uk_math_reduced a = reduce(m, at_least(m, at_most(m, x.high, max), min));
     LLVMValueRef r = low ? uk_math_add(m, a.r, low) : a.r;
-    LLVMValueRef e = uk_math_multiply_add(m, uk_math_multiply(m, r, r), exp_series(m, r), r);
-
-    return scale(m, uk_math_add(m, e, uk_math_number(m, 1)), &a);
+    return scale(m, exp_of_rest(m, r), &a);
 }
 
 LLVMValueRef uk_math_exp(const struct uk_math *m, LLVMValueRef x) {
     return uk_math_exp_pair(m, (struct uk_math_pair){x, NULL});
+}
+
+/* tanh is 1 from here on. */
+static double end_of_tanh(const struct uk_math *m) {
+    return m->is_double ? 20 : 10;
+}
+
+/* n and r of times * x, where n is at most 40 in magnitude and the error of n ln 2 in one part does not
+ * matter. Without fused multiply-adds the product with the whole of ln 2 would be rounded. */
+static struct uk_math_reduced reduce_near(const struct uk_math *m, LLVMValueRef x, double times) {
+    struct uk_math_reduced a;
+    const bool is_whole = m->fused && !m->is_double;
+
+    a.shifted = uk_math_multiply_add(m, x, uk_math_number(m, times * 0x1.71547652b82fep+0), shifter(m));
+    a.n = uk_math_subtract(m, a.shifted, shifter(m));
+    a.r = uk_math_multiply_add(m, a.n, uk_math_number(m, (is_whole ? -0x1.62e430p-1 : first_part(m)) / times),
+                               x);
+    a.low = uk_math_number(m, 0);
+    if (!is_whole)
+        a.r = uk_math_multiply_add(m, a.n, uk_math_number(m, second_part(m) / times), a.r);
+    return a;
+}
+
+LLVMValueRef uk_math_exp_near(const struct uk_math *m, LLVMValueRef x) {
+    const struct uk_math_reduced a = reduce_near(m, x, 1);
+
+    return uk_math_multiply(m, exp_of_rest(m, a.r), power_of_two(m, uk_math_bits(m, a.shifted)));
 }
 
 /* (tanh(x) - x) / x^3, of x^2 */
@@ -125,10 +179,30 @@ static LLVMValueRef tanh_series(const struct uk_math *m, LLVMValueRef s) {
     return uk_math_polynomial(m, s, &UK_POLYNOMIAL(single, twice));
 }
 
+/* tanh(x) of x >= 0 without a division: g / (1 + g) for g = (exp(2x) - 1) / 2 = 2^n (exp(2r) - 1) / 2 + (2^n
+ * - 1) / 2, where nothing cancels. */
+static LLVMValueRef tanh_by_reciprocal(const struct uk_math *m, LLVMValueRef x) {
+    const struct uk_math_reduced a = reduce_near(m, at_most(m, x, end_of_tanh(m)), 2);
+    LLVMValueRef power = power_of_two(m, uk_math_bits(m, a.shifted)), square = uk_math_multiply(m, a.r, a.r);
+    LLVMValueRef growth = uk_math_multiply_add(m, square, series_of(m, a.r, true), a.r);
+    LLVMValueRef g = uk_math_multiply_add(m, power, uk_math_number(m, 0.5), uk_math_number(m, -0.5));
+
+    g = uk_math_multiply_add(m, growth, power, g);
+    LLVMValueRef reciprocal = uk_math_reciprocal(m, uk_math_add(m, g, uk_math_number(m, 1)));
+    LLVMValueRef q = uk_math_multiply(m, g, reciprocal);
+    /* g - q (1 + g), without the error of a rounded 1 + g */
+    LLVMValueRef rest = uk_math_multiply_add(m, uk_math_negate(m, q), g, uk_math_subtract(m, g, q));
+    return uk_math_multiply_add(m, rest, reciprocal, q);
+}
+
 LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef size = uk_math_size(m, x), s = uk_math_multiply(m, x, x), one = uk_math_number(m, 1);
+
+    if (m->avx512 && !m->is_double)
+        return uk_math_with_sign(m, tanh_by_reciprocal(m, size), x);
     LLVMValueRef small = uk_math_multiply_add(m, x, uk_math_multiply(m, s, tanh_series(m, s)), x);
-    LLVMValueRef large = uk_math_exp(m, uk_math_add(m, size, size));
+    LLVMValueRef limited = at_most(m, size, end_of_tanh(m));
+    LLVMValueRef large = uk_math_exp_near(m, uk_math_add(m, limited, limited));
 
     large = uk_math_divide(m, uk_math_number(m, 2), uk_math_add(m, large, one));
     large = uk_math_subtract(m, one, large);
@@ -148,12 +222,16 @@ LLVMValueRef uk_math_times_exp(const struct uk_math *m, struct uk_math_pair fact
     LLVMValueRef low = uk_math_multiply_add(m, factor.high, e.low, factor.low);
     /* 2^n may not be a normal number, 2^(n + raised) is. */
     const int raised = m->is_double ? 512 : 64;
-    LLVMValueRef bits =
-        LLVMBuildAdd(m->g->b, uk_math_bits(m, a.shifted), uk_math_integer(m, (uint64_t)raised), "");
 
     low = uk_math_multiply_add(m, factor.low, e.high, low);
     low = uk_math_multiply_add(m, factor.high, e.high, low);
-    low = uk_math_multiply(m, uk_math_add(m, factor.high, low), power_of_two(m, bits));
+    low = uk_math_add(m, factor.high, low);
+    if (m->avx512)
+        return uk_math_scale(m, low, a.n);
+    LLVMValueRef bits =
+        LLVMBuildAdd(m->g->b, uk_math_bits(m, a.shifted), uk_math_integer(m, (uint64_t)raised), "");
+
+    low = uk_math_multiply(m, low, power_of_two(m, bits));
     return uk_math_multiply(m, low, uk_math_number(m, ldexp(1, -raised)));
 }
 

@@ -63,7 +63,7 @@ static LLVMValueRef log_series(const struct uk_math *m, LLVMValueRef z) {
 static LLVMValueRef log_of(const struct uk_math *m, struct uk_math_pair x, LLVMValueRef more) {
     const struct parts p = split_number(m, x.high);
     LLVMValueRef n = more ? uk_math_add(m, p.n, more) : p.n;
-    LLVMValueRef s = uk_math_divide(m, p.f, uk_math_add(m, uk_math_number(m, 2), p.f));
+    LLVMValueRef s = uk_math_ratio(m, p.f, uk_math_add(m, uk_math_number(m, 2), p.f));
     LLVMValueRef z = uk_math_multiply(m, s, s);
     LLVMValueRef half = uk_math_multiply(m, uk_math_multiply(m, uk_math_number(m, 0.5), p.f), p.f);
     LLVMValueRef r = uk_math_add(m, half, uk_math_multiply(m, z, log_series(m, z)));

@@ -11,7 +11,10 @@ struct uk_math uk_math_of(struct uk_codegen *g, LLVMTypeRef type) {
                             .integer = is_double ? g->i64 : g->i32,
                             .is_double = is_double,
                             .fused = !arch->fused || uk_target_has(g->target, arch->fused),
-                            .rounds = !arch->rounds || uk_target_has(g->target, arch->rounds)};
+                            .rounds = !arch->rounds || uk_target_has(g->target, arch->rounds),
+                            .avx512 = !g->device && uk_target_has(g->target, "avx512f") &&
+                                      uk_target_has(g->target, "avx512vl") &&
+                                      uk_target_has(g->target, "avx512dq")};
 }
 
 LLVMValueRef uk_math_number(const struct uk_math *m, double v) {

@@ -18,6 +18,7 @@ struct uk_math {
     bool is_double;
     bool fused;  /* multiply-adds are one instruction; on other targets LLVM would call fma */
     bool rounds; /* floor, ceil and rint are instructions; on other targets LLVM would call functions */
+    bool avx512; /* the operations of avx512.c are instructions */
 };
 
 /* An unevaluated sum: the magnitude of `low` is below the last place of `high`. */
@@ -67,6 +68,19 @@ struct uk_math_pair uk_math_root(const struct uk_math *m, struct uk_math_pair a)
 struct uk_math_pair uk_math_select_pair(const struct uk_math *m, LLVMValueRef condition,
                                         struct uk_math_pair then, struct uk_math_pair other);
 struct uk_math_pair uk_math_half_pi(const struct uk_math *m);
+/* avx512.c, if m->avx512: v * 2^n for an integer n of any size, rounded once. */
+LLVMValueRef uk_math_scale(const struct uk_math *m, LLVMValueRef v, LLVMValueRef n);
+/* avx512.c: the minimum or maximum like llvm.minimum and llvm.maximum, or NULL without the instruction. Not
+ * for a loop that reduces all terms to one element, which LLVM would not vectorize. */
+LLVMValueRef uk_math_extreme(const struct uk_math *m, bool min, LLVMValueRef a, LLVMValueRef b);
+/* avx512.c: 1 / a within 2^-14 of it for |a| from 2^-125 to 2^125, or NULL if no instruction estimates it. */
+LLVMValueRef uk_math_reciprocal(const struct uk_math *m, LLVMValueRef a);
+/* a / b for |b| from 2^-100 to 2^100, a unit in the last place wrong at most. */
+LLVMValueRef uk_math_ratio(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+/* a / b, correctly rounded. Fast if b has the same value in all iterations of a loop. */
+LLVMValueRef uk_math_divide_by_fixed(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+/* exp.c: exp(x) for x from -25 to 25, within 2^-22 (f64: 2^-51) of it. */
+LLVMValueRef uk_math_exp_near(const struct uk_math *m, LLVMValueRef x);
 /* exp.c: the exponential of a pair, whose second part may be NULL. */
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x);
 /* x = n ln 2 + r + low, so that exp(x) is 2^n (1 + growth). */
