@@ -261,12 +261,30 @@ static LLVMValueRef pad(struct uk_codegen *g, const struct uk_expr *e) {
     return choose(g, uk_cg_exists(g, a), e->arg[0], e->arg[1]);
 }
 
+static LLVMValueRef divided_by_fixed(struct uk_codegen *g, const struct uk_expr *e, LLVMValueRef l) {
+    const struct uk_math m = uk_math_of(g, LLVMTypeOf(l));
+
+    return uk_cg_rounded(g, e->type, uk_math_divide_by_fixed(&m, l, uk_cg_expr(g, e->arg[1])));
+}
+
 static LLVMValueRef scalar(struct uk_codegen *g, const struct uk_expr *e) {
     for (const struct uk_scalar_binding *s = g->scalars; s; s = s->next)
         if (s->scalar == e->scalar)
             return uk_cg_local(g, s->value);
     uk_cg_fail(g, UK_INTERNAL, "the loops use a scalar that is no argument", e->scalar->name);
     return LLVMGetPoison(uk_cg_register_type(g, e->type));
+}
+
+/* True if all iterations of the innermost loop have the same value. */
+static bool is_fixed(const struct uk_codegen *g, const struct uk_expr *e) {
+    if (!g->innermost || uk_expr_mentions(e, g->innermost->var))
+        return false;
+    if (e->op == UK_E_ACCESS)
+        return e->access.tensor != g->innermost->body->target.tensor;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && !is_fixed(g, e->arg[i]))
+            return false;
+    return true;
 }
 
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
@@ -298,6 +316,8 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_BIT_XOR:
     case UK_E_BIT_OR:
         l = uk_cg_expr(g, e->arg[0]);
+        if (e->op == UK_E_DIV && uk_type_is_float(e->type) && is_fixed(g, e->arg[1]))
+            return divided_by_fixed(g, e, l);
         return arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]));
     case UK_E_SHL:
     case UK_E_SHR:
@@ -337,14 +357,30 @@ static bool is_operation(LLVMValueRef v, LLVMOpcode opcode) {
     return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == opcode;
 }
 
-/* Adds one more term, like uk_reduced. A reduction has no order, so the vectorizer may split it; llvm.maximum
- * it can split too. A product that is added need not be rounded before; every other operation is rounded. */
-static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
+/* True if the iterations of the innermost loop update different elements. */
+static bool varies(const struct uk_codegen *g, const struct uk_access *a) {
+    bool found = false;
+
+    for (int d = 0; g->innermost && d < a->tensor->stored_dims; d++)
+        found |= uk_mentions(a->index[d], g->innermost->var);
+    return found;
+}
+
+/* Adds one more term to an element, like uk_reduced. A reduction has no order, so the vectorizer may split
+ * it; llvm.maximum it can split too. A product that is added need not be rounded before; every other
+ * operation is rounded. */
+static LLVMValueRef reduced(struct uk_codegen *g, const struct uk_node *n, enum uk_expr_op op,
                             LLVMValueRef old, LLVMValueRef v) {
-    if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
-        return extreme(g, op == UK_E_MIN, old, v);
+    const enum uk_type type = n->target.tensor->type;
+
+    if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX)) {
+        const struct uk_math m = uk_math_of(g, LLVMTypeOf(v));
+        LLVMValueRef r = varies(g, &n->target) ? uk_math_extreme(&m, op == UK_E_MIN, old, v) : NULL;
+
+        return r ? r : extreme(g, op == UK_E_MIN, old, v);
+    }
     LLVMValueRef r = arithmetic(g, op, type, old, v);
-    const LLVMFastMathFlags order = any_order ? LLVMFastMathAllowReassoc : LLVMFastMathNone;
+    const LLVMFastMathFlags order = n->any_order ? LLVMFastMathAllowReassoc : LLVMFastMathNone;
     if (is_operation(r, LLVMFAdd)) {
         LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | order);
         if (is_operation(v, LLVMFMul))
@@ -361,26 +397,39 @@ static bool copies_bits(const struct uk_codegen *g, const struct uk_node *n) {
            n->expr->access.tensor->type == n->target.tensor->type;
 }
 
-void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
+static void store(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at, LLVMValueRef bits) {
+    LLVMValueRef store = LLVMBuildStore(g->b, bits, at);
+
+    LLVMSetAlignment(store, (unsigned)uk_type_bytes(n->target.tensor->type));
+    uk_cg_mark_access(g, store, n->target.tensor);
+}
+
+void uk_cg_store_term(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef term) {
     static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
                                          [UK_ASSIGN_MULTIPLY] = UK_E_MUL,
                                          [UK_ASSIGN_MAX] = UK_E_MAX,
                                          [UK_ASSIGN_MIN] = UK_E_MIN};
     enum uk_type type = n->target.tensor->type;
+    LLVMValueRef at = uk_cg_address(g, &n->target, true);
+    LLVMValueRef old = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), at, "");
+
+    LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, old, n->target.tensor);
+    LLVMValueRef was = uk_cg_from_memory(g, type, old);
+    LLVMValueRef v = reduced(g, n, op[n->assign], was, term);
+
+    store(g, n, at, uk_cg_to_memory(g, type, v));
+}
+
+void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
     const bool copies = copies_bits(g, n);
-    LLVMValueRef v = copies ? load_bits(g, &n->expr->access) : uk_cg_expr(g, n->expr),
-                 at = uk_cg_address(g, &n->target, true);
+    LLVMValueRef v = copies ? load_bits(g, &n->expr->access) : uk_cg_expr(g, n->expr);
 
     if (n->assign != UK_ASSIGN) {
-        LLVMValueRef old = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), at, "");
-
-        LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
-        uk_cg_mark_access(g, old, n->target.tensor);
-        LLVMValueRef was = uk_cg_from_memory(g, type, old);
-        v = reduced(g, n->any_order, op[n->assign], type, was, v);
+        uk_cg_store_term(g, n, v);
+        return;
     }
-    LLVMValueRef store = LLVMBuildStore(g->b, copies ? v : uk_cg_to_memory(g, type, v), at);
+    LLVMValueRef at = uk_cg_address(g, &n->target, true);
 
-    LLVMSetAlignment(store, (unsigned)uk_type_bytes(type));
-    uk_cg_mark_access(g, store, n->target.tensor);
+    store(g, n, at, copies ? v : uk_cg_to_memory(g, n->target.tensor->type, v));
 }

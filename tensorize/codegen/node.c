@@ -27,7 +27,9 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
     const struct uk_interval range = uk_cg_loop_range(g, n);
     /* Otherwise LLVM keeps a scalar offset for each row of a copy, and adds its stride in each iteration. */
     const bool hides = is_main_loop(g, n) && !g->calls_wave;
+    const struct uk_node *around = g->innermost;
 
+    g->innermost = n->body->op == UK_N_STORE && !n->body->next ? n : NULL;
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, lower, upper, ""), body, done);
     LLVMPositionBuilderAtEnd(g->b, body);
     LLVMValueRef i = LLVMBuildPhi(g->b, LLVMTypeOf(upper), n->var->name);
@@ -46,11 +48,15 @@ static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMVal
     LLVMValueRef again = LLVMBuildICmp(g->b, LLVMIntSLT, next, upper, "");
     uk_cg_leave_loop(g, n, LLVMBuildCondBr(g->b, again, body, done), outer);
     LLVMPositionBuilderAtEnd(g->b, done);
+    g->innermost = around;
 }
 
 static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                         LLVMValueRef upper) {
-    repeated_loop(g, n, lower, upper, 1);
+    if (uk_cg_is_extreme(g, n))
+        uk_cg_extreme(g, n, lower, upper);
+    else
+        repeated_loop(g, n, lower, upper, 1);
 }
 
 /* Unrolls here rather than in LLVM, whose decisions depend on its estimate of asm statements. */
@@ -59,6 +65,10 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
 
     if (uk_cg_fused_row(g, n, lower, upper) || uk_cg_move_vector(g, n, lower, upper))
         return;
+    if (n->loop != UK_LOOP_UNROLLED && uk_cg_is_extreme(g, n)) {
+        uk_cg_extreme(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
+        return;
+    }
     if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
         !(n->loop == UK_LOOP_SERIAL && uk_cg_selects_variable(g, n->body, n->var))) {
         repeated_loop(g, n, uk_cg_fused_blocks(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)),
