@@ -4,6 +4,7 @@
  *
  * f16 and bf16 are 16 bits in memory and floats in registers.
  */
+#include <math.h>
 #include <string.h>
 #include "generator.h"
 
@@ -17,6 +18,28 @@ LLVMTypeRef uk_cg_register_type(struct uk_codegen *g, enum uk_type t) {
 
 LLVMTypeRef uk_cg_memory_type(struct uk_codegen *g, enum uk_type t) {
     return is_small_float(t) ? g->i16 : uk_llvm_type(g->llvm, t);
+}
+
+/* Rounds to bf16 by AVX-512's instruction, which takes subnormal numbers as 0. With an exponent of 1 instead
+ * of 0 the fraction is rounded the same way; then the 1 is subtracted again. */
+static LLVMValueRef bf16_by_instruction(struct uk_codegen *g, LLVMTypeRef vector, LLVMValueRef *arg) {
+    const unsigned n = LLVMGetVectorSize(vector);
+    LLVMTypeRef words = LLVMVectorType(g->i32, n), halves = LLVMVectorType(g->i16, n);
+    LLVMValueRef exponent = uk_cg_splat(words, LLVMConstInt(g->i32, 0x7f800000, false)),
+                 one = uk_cg_splat(words, LLVMConstInt(g->i32, 0x800000, false)),
+                 half_one = uk_cg_splat(halves, LLVMConstInt(g->i16, 0x80, false)),
+                 places = uk_cg_splat(words, LLVMConstInt(g->i32, 16, false));
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, arg[0], words, "");
+    LLVMValueRef is_small =
+        LLVMBuildICmp(g->b, LLVMIntEQ, LLVMBuildAnd(g->b, bits, exponent, ""), LLVMConstNull(words), "");
+    LLVMValueRef v = LLVMBuildSelect(g->b, is_small, LLVMBuildOr(g->b, bits, one, ""), bits, "");
+
+    v = LLVMBuildFPTrunc(g->b, LLVMBuildBitCast(g->b, v, vector, ""),
+                         LLVMVectorType(LLVMBFloatTypeInContext(g->llvm), n), "");
+    v = LLVMBuildBitCast(g->b, v, halves, "");
+    v = LLVMBuildSelect(g->b, is_small, LLVMBuildSub(g->b, v, half_one, ""), v, "");
+    v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, words, ""), places, "");
+    return LLVMBuildBitCast(g->b, v, vector, "");
 }
 
 /* Rounds by integer arithmetic: for bf16 LLVM would call a compiler-rt function on most CPUs. */
@@ -85,7 +108,12 @@ static bool has_half(const struct uk_codegen *g) {
     return uk_target_has(g->target, g->target->arch->half);
 }
 
+/* The bits of a value that is rounded to the type. */
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    if (type == UK_BF16 && !g->target->arch->is_device) {
+        v = LLVMBuildLShr(g->b, LLVMBuildBitCast(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
+        return LLVMBuildTrunc(g->b, v, g->i16, "");
+    }
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
     if (type == UK_F16 && (g->device || !has_half(g))) /* a device's host may lack the instruction, too */
@@ -117,6 +145,13 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 }
 
 LLVMValueRef uk_cg_rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    static const struct uk_vector_op bf16 = {"bf16", 1, bf16_by_instruction};
+
+    if (type == UK_BF16 && !g->device && uk_target_has(g->target, "avx512bf16") &&
+        uk_target_has(g->target, "avx512vl"))
+        return uk_cg_operation(g, &bf16, g->f32, &v);
+    if (type == UK_BF16)
+        return uk_cg_from_memory(g, type, float_to_bf16_bits(g, v));
     return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
 }
 
@@ -168,18 +203,31 @@ static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, en
 }
 
 /* Without a saturating conversion instruction LLVM splits vectors of saturating conversions; clamped values
- * keep them whole. The maximum of NaN and a bound is the bound. */
+ * keep them whole. The maximum of NaN and a bound is the bound. If the float has fewer digits than the
+ * largest integer, the value is clamped to the float below, and the integer chosen afterwards. */
 static LLVMValueRef clamped(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
-    LLVMTypeRef type = uk_llvm_type(g->llvm, from);
-    const int64_t low = uk_integer_min(to);
-    LLVMValueRef lower = LLVMConstReal(type, (double)low);
-    LLVMValueRef upper = LLVMConstReal(type, (double)uk_integer_max(to));
+    const bool is_small = uk_type_bytes(to) < 4, is_unsigned = uk_type_is_unsigned(to);
+    const int bits = 8 * (int)uk_type_bytes(to) - !is_unsigned, digits = from == UK_F64 ? 53 : 24;
+    const double end = ldexp(1, bits), max = bits > digits ? end - ldexp(1, bits - digits) : end - 1;
+    LLVMTypeRef type = uk_llvm_type(g->llvm, from), integer = uk_llvm_type(g->llvm, to);
+    LLVMValueRef lower = LLVMConstReal(type, is_unsigned ? 0 : -end), upper = LLVMConstReal(type, max);
+    LLVMValueRef beyond = LLVMBuildFCmp(g->b, LLVMRealOGE, v, LLVMConstReal(type, end), "");
 
-    if (low)
+    if (!is_unsigned)
         v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealORD, v, v, ""), v, LLVMConstReal(type, 0), "");
     v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lower, ""), v, lower, "");
     v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, v, upper, ""), v, upper, "");
-    return LLVMBuildTrunc(g->b, LLVMBuildFPToSI(g->b, v, g->i32, ""), uk_llvm_type(g->llvm, to), "");
+    if (is_small)
+        return LLVMBuildTrunc(g->b, LLVMBuildFPToSI(g->b, v, g->i32, ""), integer, "");
+    v = is_unsigned ? LLVMBuildFPToUI(g->b, v, integer, "") : LLVMBuildFPToSI(g->b, v, integer, "");
+    return bits > digits
+               ? LLVMBuildSelect(g->b, beyond, LLVMConstInt(integer, UINT64_MAX >> (64 - bits), false), v, "")
+               : v;
+}
+
+/* Vectors of 64-bit integers are converted by instructions of AVX-512 DQ. */
+static bool clamps(const struct uk_codegen *g, enum uk_type to) {
+    return g->target->arch->clamps && (uk_type_bytes(to) < 8 || uk_target_has(g->target, "avx512dq"));
 }
 
 static LLVMValueRef float_to_integer(struct uk_codegen *g, enum uk_type from, enum uk_type to,
@@ -187,7 +235,7 @@ static LLVMValueRef float_to_integer(struct uk_codegen *g, enum uk_type from, en
     const char *name = uk_type_is_unsigned(to) ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
     LLVMTypeRef overload[] = {uk_llvm_type(g->llvm, to), uk_llvm_type(g->llvm, from)};
 
-    if (g->target->arch->clamps && uk_type_bytes(to) < 4)
+    if (clamps(g, to))
         return clamped(g, from, to, v);
     LLVMValueRef f =
         LLVMGetIntrinsicDeclaration(g->module, LLVMLookupIntrinsicID(name, strlen(name)), overload, 2);
@@ -215,6 +263,6 @@ LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to
 }
 
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return is_small_float(type) ? uk_cg_to_memory(g, type, to_odd_float(g, v))
+    return is_small_float(type) ? uk_cg_to_memory(g, type, uk_cg_rounded(g, type, to_odd_float(g, v)))
                                 : uk_cg_cast(g, UK_F64, type, v);
 }
