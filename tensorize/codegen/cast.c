@@ -108,7 +108,7 @@ static bool has_half(const struct uk_codegen *g) {
     return uk_target_has(g->target, g->target->arch->half);
 }
 
-/* The bits of a value that is rounded to the type. */
+/* The bits of a value; for a CPU, of one that is rounded to the type if that is bf16. */
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16 && !g->target->arch->is_device) {
         v = LLVMBuildLShr(g->b, LLVMBuildBitCast(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
@@ -263,6 +263,10 @@ LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to
 }
 
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return is_small_float(type) ? uk_cg_to_memory(g, type, uk_cg_rounded(g, type, to_odd_float(g, v)))
-                                : uk_cg_cast(g, UK_F64, type, v);
+    if (!is_small_float(type))
+        return uk_cg_cast(g, UK_F64, type, v);
+    v = to_odd_float(g, v);
+    if (type == UK_BF16 && !g->target->arch->is_device)
+        v = uk_cg_rounded(g, type, v);
+    return uk_cg_to_memory(g, type, v);
 }
