@@ -41,6 +41,39 @@ LLVMValueRef uk_math_scale(const struct uk_math *m, LLVMValueRef v, LLVMValueRef
     return uk_cg_operation(m->g, &scale, m->type, (LLVMValueRef[]){v, n});
 }
 
+/* Elements of a table in one register, by vpermps, whose forms for shorter vectors hold fewer. */
+static LLVMValueRef sixteenths(struct uk_codegen *g, LLVMTypeRef vector, LLVMValueRef *arg) {
+    enum { TABLE = 16 };
+    static const double power[TABLE] = {0x1.00000p+0,  0x1.0b5586p+0, 0x1.172b84p+0, 0x1.2387a6p+0,
+                                        0x1.306fep+0,  0x1.3dea64p+0, 0x1.4bfdaep+0, 0x1.5ab07ep+0,
+                                        0x1.6a09e6p+0, 0x1.7a1148p+0, 0x1.8ace54p+0, 0x1.9c4918p+0,
+                                        0x1.ae89fap+0, 0x1.c199bep+0, 0x1.d5818ep+0, 0x1.ea4afap+0};
+    static const char name[] = "llvm.x86.avx512.permvar.sf.512";
+    const unsigned n = LLVMGetVectorSize(vector);
+    LLVMValueRef table[TABLE], lane[TABLE], wide = arg[0];
+
+    for (unsigned i = 0; i < TABLE; i++) {
+        table[i] = LLVMConstReal(g->f32, power[i]);
+        lane[i] = LLVMConstInt(g->i32, i % n, false);
+    }
+    if (n < TABLE)
+        wide = LLVMBuildShuffleVector(g->b, wide, LLVMGetPoison(vector), LLVMConstVector(lane, TABLE), "");
+    wide = LLVMBuildBitCast(g->b, wide, LLVMVectorType(g->i32, TABLE), "");
+    LLVMValueRef f =
+        LLVMGetIntrinsicDeclaration(g->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0);
+    LLVMValueRef both[] = {LLVMConstVector(table, TABLE), wide};
+    wide = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, both, 2, "");
+    return n < TABLE ? LLVMBuildShuffleVector(g->b, wide, LLVMGetPoison(LLVMTypeOf(wide)),
+                                              LLVMConstVector(lane, n), "")
+                     : wide;
+}
+
+LLVMValueRef uk_math_sixteenth(const struct uk_math *m, LLVMValueRef v) {
+    static const struct uk_vector_op sixteenth = {"sixteenth", 1, sixteenths};
+
+    return uk_cg_operation(m->g, &sixteenth, m->type, &v);
+}
+
 static LLVMValueRef estimated(struct uk_codegen *g, LLVMTypeRef vector, LLVMValueRef *arg) {
     return masked(g, "rcp14", vector, arg, 1, -1, false);
 }

@@ -114,6 +114,23 @@ static LLVMValueRef scale(const struct uk_math *m, LLVMValueRef v, const struct 
     return uk_math_multiply(m, uk_math_multiply(m, v, factor[0]), factor[1]);
 }
 
+/* exp(x + low) of f32. n is a multiple of 1/16, so that r is at most ln 2 / 32 in magnitude and a cubic
+ * polynomial suffices. The power of two of n's fraction comes from a table in a register. low may be NULL. */
+static LLVMValueRef exp_by_sixteenths(const struct uk_math *m, LLVMValueRef x, LLVMValueRef low) {
+    const double sixth = 0x1.555556p-3,
+                 half = 0x1.000148p-1; /* half: 1/2 + (ln 2 / 32)^2 / 24, for r^4 / 24 */
+    LLVMValueRef large = uk_math_number(m, 0x1.8p19), one = uk_math_number(m, 1);
+    LLVMValueRef shifted = uk_math_multiply_add(m, x, uk_math_number(m, 0x1.71547652b82fep+0), large);
+    LLVMValueRef n = uk_math_subtract(m, shifted, large), root = uk_math_sixteenth(m, shifted);
+    LLVMValueRef r = uk_math_multiply_add(m, n, uk_math_number(m, first_part(m)), x);
+
+    r = uk_math_multiply_add(m, n, rest_of_ln2(m), r);
+    r = low ? uk_math_add(m, r, low) : r;
+    LLVMValueRef growth = uk_math_multiply_add(m, r, uk_math_number(m, sixth), uk_math_number(m, half));
+    growth = uk_math_multiply(m, r, uk_math_multiply_add(m, growth, r, one));
+    return uk_math_scale(m, uk_math_multiply_add(m, root, growth, root), n);
+}
+
 static LLVMValueRef at_most(const struct uk_math *m, LLVMValueRef a, double max) {
     return uk_math_where(m, LLVMRealOGT, a, max, uk_math_number(m, max), a);
 }
@@ -131,7 +148,11 @@ LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
         low = uk_math_where(m, LLVMRealOGT, x.high, max, zero, low);
         low = uk_math_where(m, LLVMRealOLT, x.high, min, zero, low);
     }
-    const struct uk_math_reduced a = reduce(m, at_least(m, at_most(m, x.high, max), min));
+    LLVMValueRef limited = at_least(m, at_most(m, x.high, max), min);
+
+    if (m->avx512 && !m->is_double)
+        return exp_by_sixteenths(m, limited, low);
+    const struct uk_math_reduced a = reduce(m, limited);
     LLVMValueRef r = low ? uk_math_add(m, a.r, low) : a.r;
     return scale(m, exp_of_rest(m, r), &a);
 }
@@ -162,6 +183,8 @@ static struct uk_math_reduced reduce_near(const struct uk_math *m, LLVMValueRef 
 }
 
 LLVMValueRef uk_math_exp_near(const struct uk_math *m, LLVMValueRef x) {
+    if (m->avx512 && !m->is_double)
+        return exp_by_sixteenths(m, x, NULL);
     const struct uk_math_reduced a = reduce_near(m, x, 1);
 
     return uk_math_multiply(m, exp_of_rest(m, a.r), power_of_two(m, uk_math_bits(m, a.shifted)));

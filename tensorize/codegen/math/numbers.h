@@ -68,8 +68,11 @@ struct uk_math_pair uk_math_root(const struct uk_math *m, struct uk_math_pair a)
 struct uk_math_pair uk_math_select_pair(const struct uk_math *m, LLVMValueRef condition,
                                         struct uk_math_pair then, struct uk_math_pair other);
 struct uk_math_pair uk_math_half_pi(const struct uk_math *m);
-/* avx512.c, if m->avx512: v * 2^n for an integer n of any size, rounded once. */
+/* avx512.c, if m->avx512: v * 2^n for n of any size, rounded down to an integer; the product is rounded
+ * once. */
 LLVMValueRef uk_math_scale(const struct uk_math *m, LLVMValueRef v, LLVMValueRef n);
+/* avx512.c, of f32 if m->avx512: 2^(k / 16), where k are the lowest 4 bits of v. */
+LLVMValueRef uk_math_sixteenth(const struct uk_math *m, LLVMValueRef v);
 /* avx512.c: the minimum or maximum like llvm.minimum and llvm.maximum, or NULL without the instruction. Not
  * for a loop that reduces all terms to one element, which LLVM would not vectorize. */
 LLVMValueRef uk_math_extreme(const struct uk_math *m, bool min, LLVMValueRef a, LLVMValueRef b);
