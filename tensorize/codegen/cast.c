@@ -266,7 +266,5 @@ LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValu
     if (!is_small_float(type))
         return uk_cg_cast(g, UK_F64, type, v);
     v = to_odd_float(g, v);
-    if (type == UK_BF16 && !g->target->arch->is_device)
-        v = uk_cg_rounded(g, type, v);
-    return uk_cg_to_memory(g, type, v);
+    return type == UK_BF16 ? float_to_bf16_bits(g, v) : uk_cg_to_memory(g, type, v);
 }
