@@ -60,13 +60,13 @@ static void set_strides(const struct uk_program *p, int64_t *size) {
             }
 }
 
-/* Draws sizes: around the width of a tile, or 0, some of them larger by up to 1100. */
+/* Draws sizes: around the width of a tile, or 0, some of them larger by up to 4200. */
 static void draw_any(const struct uk_program *p, uint64_t *x, int64_t *size) {
     static const int sizes[] = {0, 1, 2, 13, 14, 15, 16, 17, 24, 31, 32, 33, 48, 64, 65, 100};
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         size[v->number] = sizes[random_below(x, sizeof sizes / sizeof *sizes)] +
-                          (random_below(x, 3) ? 0 : random_below(x, 1100));
+                          (random_below(x, 3) ? 0 : random_below(x, 4200));
 }
 
 /* Moves one of the sizes that the condition adds up so that their sum is its limit, or 1 more. */
