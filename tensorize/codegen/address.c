@@ -283,3 +283,22 @@ LLVMValueRef uk_cg_hint(struct uk_codegen *g, const struct uk_node *call) {
 
     return LLVMBuildAdd(g->b, base, LLVMBuildMul(g->b, elements, bytes, ""), "hint");
 }
+
+/* i, or a sum of i and a term that does not depend on it. */
+static bool counts_by_one(const struct uk_index *e, const struct uk_var *i) {
+    return (e->op == UK_I_VAR && e->var == i) ||
+           (e->op == UK_I_ADD && ((counts_by_one(e->a, i) && !uk_mentions(e->b, i)) ||
+                                  (counts_by_one(e->b, i) && !uk_mentions(e->a, i)))) ||
+           (e->op == UK_I_SUB && counts_by_one(e->a, i) && !uk_mentions(e->b, i));
+}
+
+bool uk_cg_is_adjacent(const struct uk_access *a, const struct uk_var *v) {
+    const int last = a->tensor->stored_dims - 1;
+    int64_t stride;
+
+    for (int d = 0; d < last; d++)
+        if (uk_mentions(a->index[d], v))
+            return false;
+    return last >= 0 && uk_index_is_int(a->tensor->stride[last], &stride) && stride == 1 &&
+           counts_by_one(a->index[last], v);
+}

@@ -366,21 +366,25 @@ static bool varies(const struct uk_codegen *g, const struct uk_access *a) {
     return found;
 }
 
-/* Adds one more term to an element, like uk_reduced. A reduction has no order, so the vectorizer may split
- * it; llvm.maximum it can split too. A product that is added need not be rounded before; every other
- * operation is rounded. */
-static LLVMValueRef reduced(struct uk_codegen *g, const struct uk_node *n, enum uk_expr_op op,
-                            LLVMValueRef old, LLVMValueRef v) {
-    const enum uk_type type = n->target.tensor->type;
+/* Adds one more term to an element, like uk_reduced. varies: the innermost loop updates several elements. A
+ * reduction has no order, so the vectorizer may split it; llvm.maximum it can split too. A product that is
+ * added need not be rounded before; every other operation is rounded. */
+static LLVMValueRef combined(struct uk_codegen *g, enum uk_assign assign, bool any_order, bool varies,
+                             enum uk_type type, LLVMValueRef old, LLVMValueRef v) {
+    static const enum uk_expr_op ops[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
+                                          [UK_ASSIGN_MULTIPLY] = UK_E_MUL,
+                                          [UK_ASSIGN_MAX] = UK_E_MAX,
+                                          [UK_ASSIGN_MIN] = UK_E_MIN};
+    const enum uk_expr_op op = ops[assign];
 
     if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX)) {
         const struct uk_math m = uk_math_of(g, LLVMTypeOf(v));
-        LLVMValueRef r = varies(g, &n->target) ? uk_math_extreme(&m, op == UK_E_MIN, old, v) : NULL;
+        LLVMValueRef r = varies ? uk_math_extreme(&m, op == UK_E_MIN, old, v) : NULL;
 
         return r ? r : extreme(g, op == UK_E_MIN, old, v);
     }
     LLVMValueRef r = arithmetic(g, op, type, old, v);
-    const LLVMFastMathFlags order = n->any_order ? LLVMFastMathAllowReassoc : LLVMFastMathNone;
+    const LLVMFastMathFlags order = any_order ? LLVMFastMathAllowReassoc : LLVMFastMathNone;
     if (is_operation(r, LLVMFAdd)) {
         LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | order);
         if (is_operation(v, LLVMFMul))
@@ -389,6 +393,11 @@ static LLVMValueRef reduced(struct uk_codegen *g, const struct uk_node *n, enum 
         LLVMSetFastMathFlags(r, order);
     }
     return r;
+}
+
+LLVMValueRef uk_cg_combined(struct uk_codegen *g, enum uk_assign assign, bool any_order, enum uk_type type,
+                            LLVMValueRef old, LLVMValueRef v) {
+    return combined(g, assign, any_order, false, type, old, v);
 }
 
 /* True if the node copies an element. LLVM does not see that a bf16, converted and rounded, is itself. */
@@ -405,10 +414,6 @@ static void store(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at
 }
 
 void uk_cg_store_term(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef term) {
-    static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
-                                         [UK_ASSIGN_MULTIPLY] = UK_E_MUL,
-                                         [UK_ASSIGN_MAX] = UK_E_MAX,
-                                         [UK_ASSIGN_MIN] = UK_E_MIN};
     enum uk_type type = n->target.tensor->type;
     LLVMValueRef at = uk_cg_address(g, &n->target, true);
     LLVMValueRef old = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), at, "");
@@ -416,7 +421,7 @@ void uk_cg_store_term(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
     LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
     uk_cg_mark_access(g, old, n->target.tensor);
     LLVMValueRef was = uk_cg_from_memory(g, type, old);
-    LLVMValueRef v = reduced(g, n, op[n->assign], was, term);
+    LLVMValueRef v = combined(g, n->assign, n->any_order, varies(g, &n->target), type, was, term);
 
     store(g, n, at, uk_cg_to_memory(g, type, v));
 }

@@ -136,14 +136,6 @@ static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct 
 
 /* ---- rows of bytes ---- */
 
-/* i, or a sum of i and a term that does not depend on it. */
-static bool counts_by_one(const struct uk_index *e, const struct uk_var *i) {
-    return (e->op == UK_I_VAR && e->var == i) ||
-           (e->op == UK_I_ADD && ((counts_by_one(e->a, i) && !uk_mentions(e->b, i)) ||
-                                  (counts_by_one(e->b, i) && !uk_mentions(e->a, i)))) ||
-           (e->op == UK_I_SUB && counts_by_one(e->a, i) && !uk_mentions(e->b, i));
-}
-
 static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
     if (e->op == UK_E_ACCESS)
         return e->access.tensor == t;
@@ -156,20 +148,15 @@ static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
 /* True for adjacent bytes made with one zero point, none of which is read back. */
 static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fused *f) {
     const struct uk_access *to = &n->body->target;
-    const int last = to->tensor ? to->tensor->stored_dims - 1 : 0;
 
     if (n->body->op != UK_N_STORE || n->body->next || n->step != 1 || n->body->assign != UK_ASSIGN ||
-        last < 0 || to->tensor->type != UK_U8 || !uk_target_has(g->target, "rvp"))
+        to->tensor->type != UK_U8 || !uk_target_has(g->target, "rvp"))
         return false;
     *f = uk_fuse_value(g->target, n->body->expr);
     if (f->form != UK_FUSED_BYTE || !f->arg[1] ||
         (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || reads(f->arg[0], to->tensor))
         return false;
-    for (int d = 0; d < last; d++)
-        if (uk_mentions(to->index[d], n->var))
-            return false;
-    return to->tensor->stride[last]->op == UK_I_INT && to->tensor->stride[last]->value == 1 &&
-           counts_by_one(to->index[last], n->var);
+    return uk_cg_is_adjacent(to, n->var);
 }
 
 enum { DOUBLE = 8, WORD = 4 };
@@ -181,16 +168,7 @@ struct product {
 };
 
 static bool has_neighbours(const struct uk_expr *e, const struct uk_var *i) {
-    const struct uk_tensor *t = e->op == UK_E_ACCESS ? e->access.tensor : NULL;
-    const int last = t ? t->stored_dims - 1 : -1;
-
-    if (last < 0 || t->type != UK_I32 || t->stride[last]->op != UK_I_INT || t->stride[last]->value != 1 ||
-        !counts_by_one(e->access.index[last], i))
-        return false;
-    for (int d = 0; d < last; d++)
-        if (uk_mentions(e->access.index[d], i))
-            return false;
-    return true;
+    return e->op == UK_E_ACCESS && e->access.tensor->type == UK_I32 && uk_cg_is_adjacent(&e->access, i);
 }
 
 static bool is_product(const struct uk_expr *e, const struct uk_var *i, struct product *p) {

@@ -160,6 +160,8 @@ LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMVal
 /* address.c: the address of an access; inside: it is an element of the tensor, rather than only the origin of
  * a tile. */
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
+/* True if successive values of v select adjacent elements, in ascending order. */
+bool uk_cg_is_adjacent(const struct uk_access *a, const struct uk_var *v);
 /* In a kernel: makes the n values, of at most 32 bits, such that LLVM knows nothing about them, and computes
  * them here. */
 void uk_cg_hide(struct uk_codegen *g, LLVMValueRef *v, unsigned n);
@@ -185,6 +187,10 @@ void uk_cg_store_term(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
  * collects what the result depends on; then its code. */
 bool uk_cg_is_extreme(const struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_extreme(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower, LLVMValueRef upper);
+/* The value that the assignment stores: `old`, of the type, combined with v. Both may be vectors. any_order:
+ * LLVM may add further terms in another order. */
+LLVMValueRef uk_cg_combined(struct uk_codegen *g, enum uk_assign assign, bool any_order, enum uk_type type,
+                            LLVMValueRef old, LLVMValueRef v);
 
 /* cast.c: types of values in registers and in memory; rounding of f32 results to f16 or bf16;
  * conversions. */
@@ -222,6 +228,14 @@ int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int6
  * begin of the remainder. */
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                                 LLVMValueRef upper);
+
+/* Generates a loop as it is. */
+typedef void uk_cg_loop_function(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                                 LLVMValueRef upper);
+/* scan.c: generates the first iterations of a loop over the elements of a scan, or over its rows, by vectors,
+ * and by `serial` the ends of these rows. Returns the begin of the remainder; `lower` for other loops. */
+LLVMValueRef uk_cg_scan(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower, LLVMValueRef upper,
+                        uk_cg_loop_function *serial);
 
 /* hint.c: alias scopes, after all places are known; marks of each load and store; metadata of
  * loops. */

@@ -59,6 +59,13 @@ static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValue
         repeated_loop(g, n, lower, upper, 1);
 }
 
+/* Generates the first iterations of a loop of a form that LLVM does not vectorize. Returns the begin of the
+ * remainder. */
+static LLVMValueRef by_vectors(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                               LLVMValueRef upper) {
+    return uk_cg_scan(g, n, uk_cg_fused_blocks(g, n, lower, upper), upper, serial_loop);
+}
+
 /* Unrolls here rather than in LLVM, whose decisions depend on its estimate of asm statements. */
 static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
@@ -71,8 +78,8 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
     }
     if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
         !(n->loop == UK_LOOP_SERIAL && uk_cg_selects_variable(g, n->body, n->var))) {
-        repeated_loop(g, n, uk_cg_fused_blocks(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)),
-                      uk_cg_int(g, upper), uk_cg_fused_rows_at_once(g, n, upper - lower));
+        repeated_loop(g, n, by_vectors(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)), uk_cg_int(g, upper),
+                      uk_cg_fused_rows_at_once(g, n, upper - lower));
         return;
     }
     for (int64_t i = lower; i < upper && !g->status; i += n->step) {
@@ -168,7 +175,7 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
     else if (n->full > 1 && n->step == 1 && starts && !LLVMConstIntGetSExtValue(lower) && !g->in_edge)
         two_versions(g, n, lower, upper);
     else
-        serial_loop(g, n, uk_cg_fused_blocks(g, n, lower, upper), upper);
+        serial_loop(g, n, by_vectors(g, n, lower, upper), upper);
 }
 
 /* True if the kernel may have code for each value in the range: there are fewer than rows in its tile. Other
