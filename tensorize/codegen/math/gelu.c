@@ -13,9 +13,26 @@
 
 /* ---- gelu ---- */
 
+/* a / d, d = 1 + a / 4, of a >= 0, by an estimate of 1 / d. */
+static struct uk_math_pair compressed_by_reciprocal(const struct uk_math *m, LLVMValueRef a) {
+    LLVMValueRef one = uk_math_number(m, 1), quarter = uk_math_number(m, 0.25);
+    LLVMValueRef d = uk_math_multiply_add(m, a, quarter, one);
+    LLVMValueRef low = uk_math_multiply_add(m, a, quarter, uk_math_subtract(m, one, d)),
+                 reciprocal = uk_math_reciprocal(m, d), w = uk_math_multiply(m, a, reciprocal);
+    LLVMValueRef rest = uk_math_multiply_add(m, uk_math_negate(m, w), d, a);
+
+    w = uk_math_multiply_add(m, rest, reciprocal, w);
+    rest = uk_math_multiply_add(m, uk_math_negate(m, w), d, a);
+    rest = uk_math_multiply_add(m, uk_math_negate(m, w), low, rest);
+    return (struct uk_math_pair){w, uk_math_multiply(m, rest, reciprocal)};
+}
+
 /* a / (1 + a / 4) of a >= 0. */
 static struct uk_math_pair compressed(const struct uk_math *m, LLVMValueRef a) {
     LLVMValueRef one = uk_math_number(m, 1);
+
+    if (m->avx512 && !m->is_double)
+        return compressed_by_reciprocal(m, a);
     const struct uk_math_pair divisor = uk_math_one_and(m, uk_math_multiply(m, a, uk_math_number(m, 0.25)));
     LLVMValueRef w = uk_math_divide(m, a, divisor.high);
     const struct uk_math_pair back = uk_math_product(m, w, divisor.high);
@@ -49,7 +66,10 @@ static struct uk_math_pair tail_factor(const struct uk_math *m, struct uk_math_p
     LLVMValueRef rest = uk_math_multiply(m, y, uk_math_polynomial(m, y, &UK_POLYNOMIAL(single, twice)));
     const struct uk_math_pair slope = uk_math_sum(m, uk_math_number(m, second), rest),
                               step = uk_math_product(m, y, slope.high);
-    struct uk_math_pair p = uk_math_sum_any(m, uk_math_number(m, first), step.high);
+    /* The step is at most twice as large: in f32 the rounded second part is exact enough. */
+    LLVMValueRef start = uk_math_number(m, first);
+    struct uk_math_pair p =
+        m->is_double ? uk_math_sum_any(m, start, step.high) : uk_math_sum(m, start, step.high);
 
     p.low = uk_math_add(m, p.low, uk_math_add(m, step.low, uk_math_number(m, first_low)));
     p.low = uk_math_multiply_add(m, y, uk_math_add(m, slope.low, uk_math_number(m, second_low)), p.low);
