@@ -150,8 +150,8 @@ static LLVMValueRef any_of(struct uk_codegen *g, LLVMValueRef conditions) {
 
 /*
  * With y = 1 / b and q = a y, each rounded, q + (a - q b) y rounded once is the quotient rounded correctly
- * (Markstein, 1990), within the bounds. A 0 without sign is right, too: it is frequent where exponentials
- * are divided by their sum. If one element of the vectors is out of bounds, all are divided.
+ * (Markstein, 1990), within the bounds. Zeros are frequent after activations: their quotient is q, which has
+ * the sign. If one other element of the vectors is out of bounds, all are divided.
  */
 static LLVMValueRef quotient(struct uk_codegen *g, LLVMTypeRef vector, LLVMValueRef *arg) {
     const struct uk_math m = uk_math_of(g, LLVMGetElementType(vector));
@@ -160,8 +160,7 @@ static LLVMValueRef quotient(struct uk_codegen *g, LLVMTypeRef vector, LLVMValue
                       join = uk_cg_block(g, "quotient");
     LLVMValueRef a = arg[0], b = arg[1], value[2];
     LLVMValueRef y = LLVMBuildFDiv(g->b, uk_cg_splat(vector, uk_math_number(&m, 1)), b, "");
-    LLVMValueRef is_other =
-        LLVMBuildICmp(g->b, LLVMIntNE, LLVMBuildBitCast(g->b, a, integers, ""), LLVMConstNull(integers), "");
+    LLVMValueRef is_other = LLVMBuildFCmp(g->b, LLVMRealUNE, a, LLVMConstNull(vector), "");
     LLVMValueRef bad = LLVMBuildAnd(g->b, outside(&m, integers, a, bounds_of(&m).a), is_other, "");
     bad = LLVMBuildOr(g->b, any_of(g, bad), any_of(g, outside(&m, integers, b, bounds_of(&m).b)), "");
     uk_cg_branch_rarely(g, bad, block[0], block[1]);
@@ -172,7 +171,7 @@ static LLVMValueRef quotient(struct uk_codegen *g, LLVMTypeRef vector, LLVMValue
     LLVMValueRef q = LLVMBuildFMul(g->b, a, y, "");
     LLVMValueRef back[] = {LLVMBuildFNeg(g->b, q, ""), b, a};
     LLVMValueRef step[] = {uk_cg_intrinsic(g, "llvm.fma", vector, back, 3), y, q};
-    value[1] = uk_cg_intrinsic(g, "llvm.fma", vector, step, 3);
+    value[1] = LLVMBuildSelect(g->b, is_other, uk_cg_intrinsic(g, "llvm.fma", vector, step, 3), q, "");
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
     LLVMValueRef phi = LLVMBuildPhi(g->b, vector, "");
