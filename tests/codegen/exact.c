@@ -144,15 +144,17 @@ static float any_single(uint64_t *state) {
     return single_of(random_next(state) % 4 ? (bits & 0x807fffff) | (100 + (bits >> 23 & 63)) << 23 : bits);
 }
 
-/* One of 16 rows has numbers of any magnitude side by side; in others all of a vector are alike. */
+/* One of 16 rows has numbers of any magnitude side by side; in others all of a vector are alike, with zeros
+ * among them. */
 static void fill_row(float *x, int row, uint64_t *state) {
     for (int k = 0; k < COLUMNS; k++) {
         const uint32_t bits = (uint32_t)random_next(state);
 
-        x[k] = row % 16 == 0  ? single_of(bits)
-               : row % 4 == 0 ? single_of((bits & 0x807fffff) | (uint32_t)(k / 32) << 23)
-               : row % 4 == 1 ? single_of(special[bits % SPECIAL])
-                              : any_single(state);
+        x[k] = row % 16 == 0                   ? single_of(bits)
+               : row % 4 == 0                  ? single_of((bits & 0x807fffff) | (uint32_t)(k / 32) << 23)
+               : row % 4 == 1                  ? single_of(special[bits % SPECIAL])
+               : row % 4 == 3 && bits % 8 == 0 ? single_of(bits & 0x80000000)
+                                               : any_single(state);
     }
 }
 
