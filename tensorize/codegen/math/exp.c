@@ -142,13 +142,18 @@ static LLVMValueRef at_least(const struct uk_math *m, LLVMValueRef a, double min
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     /* Beyond these limits the result is infinite or 0, as it is at the limits by the same arithmetic. */
     const double max = m->is_double ? 710 : 89, min = m->is_double ? -746 : -104;
+    /* vscalefps calls microcode for a result slightly below the least number, as from masked terms of a
+     * softmax, but not for one far below. */
+    const double far = m->is_double ? -7200 : -720;
     LLVMValueRef zero = uk_math_number(m, 0), low = x.low;
 
     if (low) {
         low = uk_math_where(m, LLVMRealOGT, x.high, max, zero, low);
         low = uk_math_where(m, LLVMRealOLT, x.high, min, zero, low);
     }
-    LLVMValueRef limited = at_least(m, at_most(m, x.high, max), min);
+    LLVMValueRef limited = at_most(m, x.high, max);
+
+    limited = uk_math_where(m, LLVMRealOLT, x.high, min, uk_math_number(m, m->avx512 ? far : min), limited);
 
     if (m->avx512 && !m->is_double)
         return exp_by_sixteenths(m, limited, low);
