@@ -67,22 +67,13 @@ static LLVMValueRef result(const struct collector *c, LLVMValueRef *v) {
     return LLVMBuildSelect(b, is_nan(c, v[IS_NAN]), uk_math_number(&c->m, NAN), r, "");
 }
 
-static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
-    if (e->op == UK_E_ACCESS)
-        return e->access.tensor == t;
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i] && reads(e->arg[i], t))
-            return true;
-    return false;
-}
-
 bool uk_cg_is_extreme(const struct uk_codegen *g, const struct uk_node *n) {
     enum { VECTORS = 2 }; /* LLVM unrolls shorter loops, and vectorizes the one around them */
     const struct uk_node *s = n->body;
 
     if (g->launch || !uk_target_has(g->target, "sse2") || s->op != UK_N_STORE || s->next || !s->any_order ||
         (s->assign != UK_ASSIGN_MAX && s->assign != UK_ASSIGN_MIN) ||
-        !uk_type_is_float(s->target.tensor->type) || reads(s->expr, s->target.tensor))
+        !uk_type_is_float(s->target.tensor->type) || uk_cg_reads(s->expr, s->target.tensor))
         return false;
     for (int d = 0; d < s->target.tensor->stored_dims; d++)
         if (uk_mentions(s->target.index[d], n->var))

@@ -136,11 +136,11 @@ static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct 
 
 /* ---- rows of bytes ---- */
 
-static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
+bool uk_cg_reads(const struct uk_expr *e, const struct uk_tensor *t) {
     if (e->op == UK_E_ACCESS)
         return e->access.tensor == t;
     for (int i = 0; i < 3; i++)
-        if (e->arg[i] && reads(e->arg[i], t))
+        if (e->arg[i] && uk_cg_reads(e->arg[i], t))
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
         return false;
     *f = uk_fuse_value(g->target, n->body->expr);
     if (f->form != UK_FUSED_BYTE || !f->arg[1] ||
-        (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || reads(f->arg[0], to->tensor))
+        (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || uk_cg_reads(f->arg[0], to->tensor))
         return false;
     return uk_cg_is_adjacent(to, n->var);
 }

@@ -180,6 +180,8 @@ struct uk_interval uk_cg_loop_range(const struct uk_codegen *g, const struct uk_
 LLVMValueRef uk_cg_exists(struct uk_codegen *g, const struct uk_access *a);
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+/* fused.c: true if the value depends on elements of the tensor. */
+bool uk_cg_reads(const struct uk_expr *e, const struct uk_tensor *t);
 /* The store of a reduction with this term in place of the node's expression. */
 void uk_cg_store_term(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef term);
 
