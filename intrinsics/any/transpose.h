@@ -7,8 +7,8 @@
  *     UK_LOAD(s, lds), UK_STORE(d, v) a lane from each of LANES rows, lds elements apart; all lanes to memory
  *     UK_LOW(a, b), UK_HIGH(a, b)     interleaves the lower, or the upper, halves of each lane
  *     UK_NARROW, UK_LOAD_1, ..        the same for vectors of one lane, if UK_VECTOR has more
- *     UK_COPY(d, s, n)                copies n elements, at least a vector, by stores most of which are
- * aligned; if UK_VECTOR has several lanes
+ *     UK_COPY(d, s, n)                if UK_VECTOR has several lanes: copies n elements, at least a
+ *                                     vector, mostly by aligned stores
  *
  * A tile is ROWS rows of a lane each, which has SIDE elements: vector r has rows r, r + SIDE, .. log2(SIDE)
  * times the first half of the vectors is interleaved with the second: vector r is then column r of all rows.

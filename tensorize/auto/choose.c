@@ -252,7 +252,7 @@ static enum uk_status divide_rows(struct uk_schedule *s, const struct uk_stage *
     return UK_OK;
 }
 
-/* The reason why a kernel that fits is not taken whatever its cycles are; NULL: there is none. */
+/* The reason why a kernel that fits is not taken whatever its cycles are; or NULL. */
 static const char *refusal_of_fit(const struct uk_schedule *s, const struct uk_stage *st,
                                   const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;

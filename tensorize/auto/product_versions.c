@@ -5,8 +5,8 @@
  *
  * The automatic schedule is made for some typical sizes (struct choice). The cycles of each are estimated at
  * a sample of sizes, and the list of conditions is taken whose schedules lose the least (versions.c). A
- * condition limits one of the sizes, or the sum of some; sums stand for products of sizes, which are not
- * affine: what fits into a cache.
+ * condition limits one of the sizes, or the sum of some; sums take the place of products of sizes, which are
+ * not affine: what fits into a cache.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static bool find_size(struct search *w, int axis) {
     return true;
 }
 
-/* True if the stage is a sum of products of two matrices, one of which has the rows and the other the columns
+/* True if the stage is a sum of products of two matrices, one with the rows and the other with the columns
  * of the output; sets the axes' loops and sizes. Other loops, over several products, have constant extents.
  */
 static bool is_product(struct search *w, struct uk_stage *st) {

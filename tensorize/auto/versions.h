@@ -5,7 +5,7 @@
 
 #include "auto.h"
 
-/* Maximum number of schedules of which the versions are chosen. */
+/* Maximum number of schedules to choose versions from. */
 enum { UK_MAX_CHOICES = 4 * 64 };
 
 /* Schedules and conditions to choose from, at sample points: values of the sizes. */

@@ -291,10 +291,9 @@ enum { UK_MAX_VERSIONS = 4 };
 struct uk_version {
     struct uk_index *condition; /* a relation over sizes, or a conjunction of them; NULL: the last schedule */
     struct uk_position at;
-    /* Of versions that an automatic schedule for a GPU has: the tile of its product; else NULL. */
+    /* Automatic schedules: for a GPU, the tile of the product; for a CPU, by uk_var.number, the values of
+     * sizes that the schedule is made for, 0: any. Else NULL. */
     const struct uk_wanted_tile *wanted_tile;
-    /* Of those for a CPU: by uk_var.number, the values of sizes that the schedule is made for; 0: of no size
-     * in particular. Else NULL. */
     const int64_t *estimate;
     struct uk_version *next;
 };

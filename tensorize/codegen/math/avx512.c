@@ -95,7 +95,7 @@ LLVMValueRef uk_math_ratio(const struct uk_math *m, LLVMValueRef a, LLVMValueRef
     return uk_math_multiply_add(m, rest, reciprocal, q);
 }
 
-/* vrangeps orders zeros, but ignores a NaN if the other operand is none. */
+/* vrangeps orders zeros, but ignores a NaN if the other operand is a number. */
 static LLVMValueRef extreme(struct uk_codegen *g, LLVMTypeRef vector, LLVMValueRef *arg, bool min) {
     enum { MIN, MAX, SIGN_OF_RESULT = 1 << 2 };
     const int which = SIGN_OF_RESULT | (min ? MIN : MAX);
@@ -179,7 +179,7 @@ static LLVMValueRef quotient(struct uk_codegen *g, LLVMTypeRef vector, LLVMValue
     return phi;
 }
 
-/* True for a constant of which LLVM takes the reciprocal. */
+/* True for a constant whose reciprocal LLVM takes. */
 static bool has_exact_reciprocal(LLVMValueRef v) {
     LLVMBool is_rounded;
     int exponent;
